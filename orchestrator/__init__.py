@@ -1,0 +1,1 @@
+"""Pinpoint which release of which package introduced or fixed an issue."""

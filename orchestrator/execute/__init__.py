@@ -1,0 +1,1 @@
+"""Run probes in prepared environments."""

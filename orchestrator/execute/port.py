@@ -1,0 +1,181 @@
+"""What the scheduler needs of a runtime, and what a runtime gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from orchestrator.model import BaseImage, Device, Distribution, Limits, Lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from threading import Event
+
+MAX_ARTIFACT = 32 * 1024 * 1024
+"""Largest file that is taken from a result directory, in bytes."""
+
+ARTIFACTS = ("junit.xml", "report.jsonl", "progress.jsonl", "preflight.json", "session.json")
+"""The files that the payload writes to its result directory (docs/reference/attempt.md)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """What lies below the locked distributions: a base image or an interpreter.
+
+    `digest` is part of every result's reuse key; `reference` is what the runtime starts from.
+    """
+
+    python: str
+    digest: str
+    reference: str
+    origin: str
+    """Where it came from, in words: "local image", "pulled", "bootstrapped from Debian bookworm", …"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One thing to prepare: a layer on its parent, or a whole environment.
+
+    `key` is the content digest of the step with all its parents; nothing is prepared twice for one key.
+    """
+
+    key: str
+    parent: str | None
+    base: Base
+    distributions: tuple[Distribution, ...]
+
+    @property
+    def download(self) -> int:
+        """Bytes of wheels this step installs, as far as the index tells their sizes."""
+        return sum(d.size or 0 for d in self.distributions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Steps, parents first, and the step that holds each lock's environment (by lock digest)."""
+
+    steps: Mapping[str, Step]
+    environments: Mapping[str, str]
+
+    def chain(self, lock: str) -> tuple[Step, ...]:
+        """Return the steps that lead to a lock's environment, the base's first."""
+        chain: list[Step] = []
+        key: str | None = self.environments[lock]
+        while key is not None:
+            step = self.steps[key]
+            chain.append(step)
+            key = step.parent
+        return tuple(reversed(chain))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Probes to execute in one cell's environment.
+
+    `directory` is a fresh directory of this attempt on the host; the job description is written to
+    `directory/in/job.json`, the console log to `directory/log.txt`, artifacts to `directory/out`.
+    """
+
+    attempt: str
+    cell: str
+    lock: Lock
+    device: Device
+    probes: Path
+    runner: Path
+    nodeids: tuple[str, ...]
+    modules: tuple[tuple[str, str], ...]
+    """(package name, module to import) of every package under test, in pre-flight order."""
+    environment: Mapping[str, str]
+    limits: Limits
+    directory: Path
+
+    @property
+    def deadline(self) -> float:
+        """Seconds after which the whole attempt is stopped, whatever it does."""
+        return 120.0 * (1 + len(self.modules)) + (self.limits.probe_timeout + 15.0) * len(self.nodeids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawAttempt:
+    """What came out of one execution, before anybody judges it.
+
+    `artifacts` holds the bytes of the files that were there and readable; `refused` says of the others why
+    not (missing files are in neither). Exactly one of `exit_code` and `signal` is set when the process ended.
+    """
+
+    exit_code: int | None = None
+    signal: int | None = None
+    started: bool = True
+    """False where the process or container never ran: then `failure` says why, and it is infrastructure."""
+    failure: str | None = None
+    deadline_passed: bool = False
+    cancelled: bool = False
+    out_of_memory: bool = False
+    duration: float = 0.0
+    log: str = ""
+    """Head and tail of the console output, control characters kept."""
+    artifacts: Mapping[str, bytes] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+class StepFailedError(Exception):
+    """A step could not be prepared. `log` is the tail of its output; `transient` marks what a retry may cure."""
+
+    def __init__(self, reason: str, *, log: str = "", transient: bool = False) -> None:
+        super().__init__(reason)
+        self.log = log
+        self.transient = transient
+
+
+class Runtime(Protocol):
+    """Where environments are made and probes run. Methods may be called from several threads at once."""
+
+    name: str
+    notices: tuple[str, ...]
+    """What a user should know about results from this runtime, one sentence each."""
+
+    def base(self, image: BaseImage, say: Callable[[str], None]) -> Base:
+        """Find or make the base of one Python.
+
+        Raises:
+            EnvironmentUnusableError: no way to get it works here; the message lists what was tried.
+        """
+        ...
+
+    def plan(self, locks: Sequence[tuple[Lock, Base]]) -> Plan:
+        """Plan the environments of all locks together. Pure: nothing is made."""
+        ...
+
+    def ready(self, step: Step) -> bool:
+        """Tell whether the step has been prepared before and is still there."""
+        ...
+
+    def prepare(self, step: Step, limits: Limits, say: Callable[[str], None], cancel: Event) -> None:
+        """Make a step whose parent is ready. `say` gets progress lines.
+
+        Raises:
+            StepFailedError: it could not be made.
+        """
+        ...
+
+    def execute(self, job: Job, step: Step, say: Callable[[str], None], cancel: Event) -> RawAttempt:
+        """Run a job in the environment of a ready step, within its limits, and collect what it left."""
+        ...
+
+    def size(self, step: Step) -> int:
+        """Return the bytes on disk that the step alone holds, 0 if it is not there."""
+        ...
+
+    def discard(self, step: Step) -> None:
+        """Remove what `prepare` made. A step that is not there is fine."""
+        ...
+
+    def command(self, job: Job, step: Step) -> tuple[str, ...]:
+        """Return the exact command that `execute` would run, for people to repeat it."""
+        ...
+
+    def recipe(self, step: Step) -> str:
+        """Return how the step is made, as text: the Dockerfile or the commands."""
+        ...

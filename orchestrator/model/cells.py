@@ -1,0 +1,89 @@
+"""Cells, and the exact distributions that make them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from orchestrator.model.matrix import Device
+from orchestrator.versions import SpecifierSet, Version
+
+
+def digest(value: object) -> str:
+    """Return the SHA-256 of a value's canonical JSON, as hex."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One combination of versions.
+
+    `id` is derived from the values, `[a-z0-9._-]` only, and never parsed back. `requires` holds what the cell
+    asks of each package under test: an exact version for an axis, a specifier for a companion.
+    """
+
+    id: str
+    stack: str
+    device: Device
+    python: str
+    versions: Mapping[str, Version]
+    requires: Mapping[str, SpecifierSet]
+    requirements: tuple[str, ...] = ()
+    excluded: str | None = None
+    """Why this combination is not to be run; None for a cell that is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distribution:
+    """One wheel, exactly: `name` is normalised (PEP 503), `index` the name of the index that gave it."""
+
+    name: str
+    version: Version
+    url: str
+    sha256: str
+    size: int | None
+    index: str
+    uploaded: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lock:
+    """The exact distributions of a cell, sorted by name, and the moment the index was read as of."""
+
+    python: str
+    platform: str
+    as_of: datetime | None
+    distributions: tuple[Distribution, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """The identity of what gets installed: Python, platform, and every wheel by hash."""
+        wheels = [(d.name, str(d.version), d.sha256) for d in self.distributions]
+        return digest([self.python, self.platform, wheels])
+
+    def version(self, distribution: str) -> Version | None:
+        """Return the locked version of a distribution (normalised name), if it is there."""
+        return next((d.version for d in self.distributions if d.name == distribution), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockedCell:
+    """A cell and its exact distributions."""
+
+    cell: Cell
+    lock: Lock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unresolvable:
+    """A cell that no index can serve, in the resolver's words."""
+
+    cell: Cell
+    reason: str
+    transient: bool = False
+    """True where an index did not answer: the combination may exist."""

@@ -1,0 +1,87 @@
+"""What probes came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What an outcome says about the version."""
+
+    GOOD = "good"
+    BAD = "bad"
+    UNKNOWN = "unknown"
+
+
+class Outcome(StrEnum):
+    """What one probe came to in one attempt (docs/concepts.md has the table)."""
+
+    PASS = "pass"  # noqa: S105 - not a password
+    FAIL = "fail"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    ABSENT = "absent"
+    ERROR = "error"
+    INCOMPATIBLE = "incompatible"
+    UNRESOLVABLE = "unresolvable"
+    BUILD_FAILED = "build-failed"
+    NO_DEVICE = "no-device"
+    INFRA = "infra"
+    NOT_RUN = "not-run"
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict, where the issue says nothing else."""
+        if self is Outcome.PASS:
+            return Verdict.GOOD
+        if self in (Outcome.FAIL, Outcome.CRASH, Outcome.TIMEOUT):
+            return Verdict.BAD
+        return Verdict.UNKNOWN
+
+    @property
+    def measured(self) -> bool:
+        """Whether the outcome is a fact about the versions that a second run would find again."""
+        return self not in (Outcome.BUILD_FAILED, Outcome.NO_DEVICE, Outcome.INFRA, Outcome.NOT_RUN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeResult:
+    """One probe's outcome, with what it showed. Durations in seconds."""
+
+    probe: str
+    outcome: Outcome
+    signature: str | None = None
+    """Exception type and normalised message, or signal, or reason: equal for equal failures."""
+    message: str | None = None
+    """An excerpt of what the probe printed or raised."""
+    duration: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """What the import pre-flight saw of one package under test."""
+
+    package: str
+    version: str | None
+    git_version: str | None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One execution of probes in one cell, classified."""
+
+    id: str
+    cell: str
+    runtime: str
+    base: str
+    started: datetime
+    duration: float
+    imports: tuple[Import, ...]
+    results: tuple[ProbeResult, ...]
+    exit_code: int | None = None
+    note: str | None = None
