@@ -1,0 +1,108 @@
+"""Stacks to cells: the product of the axes, tied by the companion rules, with a reason for every cell left out."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from orchestrator.matrix.axes import AxisVersions, named_versions
+from orchestrator.model import Cell, Companion, Stack, digest
+from orchestrator.versions import SpecifierSet, Version, allows, exactly, parse_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from orchestrator.model import Matrix
+
+MAX_CELLS = 100_000
+
+
+def expand(matrix: Matrix, versions: AxisVersions | None = None) -> tuple[Cell, ...]:
+    """Return every cell of every stack, in the order of the file; `versions` are those of the ranges.
+
+    Excluded cells are there too, with the reason.
+
+    Raises:
+        ValueError: the product of the axes of one stack has more than `MAX_CELLS` cells.
+    """
+    return tuple(cell for stack in matrix.stacks.values() for cell in _stack_cells(stack, versions or {}))
+
+
+def _stack_cells(stack: Stack, versions: AxisVersions) -> Iterator[Cell]:
+    axes = {axis.package: named_versions(stack, axis, versions) for axis in stack.axes}
+    total = len(stack.python)
+    for choices in axes.values():
+        total *= len(choices)
+    if total > MAX_CELLS:
+        raise ValueError(f"stack {stack.name} has {total} cells, more than {MAX_CELLS}")
+    rows: list[tuple[str, dict[str, Version]]] = [
+        (python, dict(zip(axes, chosen, strict=True)))
+        for python in stack.python
+        for chosen in itertools.product(*axes.values())
+    ]
+    for entry in stack.include:
+        row = (entry["python"], {name: parse_version(entry[name]) for name in axes})
+        if row not in rows:
+            rows.append(row)
+    rows.sort(key=lambda row: (Version(row[0]), *row[1].values()))
+    seen: set[str] = set()
+    for python, row_versions in rows:
+        cell = _cell(stack, python, row_versions)
+        if cell.id in seen:  # two local labels may read alike once "+" is gone
+            cell = _renamed(cell)
+        seen.add(cell.id)
+        yield cell
+
+
+def _cell(stack: Stack, python: str, versions: Mapping[str, Version]) -> Cell:
+    requires = {name: exactly(version) for name, version in versions.items()}
+    excluded = _exclusion(stack, python, versions)
+    for companion in stack.companions:
+        required = companion_requirement(companion, versions[companion.follows])
+        if required is None:
+            excluded = excluded or (
+                f"no {companion.package} is paired with {companion.follows} {versions[companion.follows]}"
+            )
+        else:
+            requires[companion.package] = required
+    return Cell(
+        id=cell_id(stack.name, python, versions),
+        stack=stack.name,
+        device=stack.device,
+        python=python,
+        versions=versions,
+        requires=requires,
+        requirements=stack.requirements,
+        excluded=excluded,
+    )
+
+
+def companion_requirement(companion: Companion, followed: Version) -> SpecifierSet | None:
+    """Return what a followed version requires of its companion; None where the rules name nothing."""
+    for specifier, required in companion.rules:
+        if allows(specifier, followed):
+            return required
+    if companion.same_minor:
+        return SpecifierSet(f"=={followed.major}.{followed.minor}.*")
+    return None
+
+
+def cell_id(stack: str, python: str, versions: Mapping[str, Version]) -> str:
+    """Return the name of a cell: readable, `[a-z0-9._-]` only, the same whatever other cells there are."""
+    parts = [stack, f"py{python}", *(f"{name}{version}" for name, version in versions.items())]
+    return re.sub(r"[^a-z0-9._-]", "-", "-".join(parts).lower())
+
+
+def _exclusion(stack: Stack, python: str, versions: Mapping[str, Version]) -> str | None:
+    values = {"python": Version(python), **versions}
+    for rule in stack.exclude:
+        if all(allows(specifier, values[axis]) for axis, specifier in rule.where.items()):
+            return rule.reason
+    return None
+
+
+def _renamed(cell: Cell) -> Cell:
+    suffix = digest({name: str(version) for name, version in cell.versions.items()})[:8]
+    return replace(cell, id=f"{cell.id}-{suffix}")
