@@ -164,12 +164,15 @@ class Runtime(Protocol):
         """Run a job in the environment of a ready step, within its limits, and collect what it left."""
         ...
 
-    def size(self, step: Step) -> int:
-        """Return the bytes on disk that the step alone holds, 0 if it is not there."""
+    def held(self) -> Mapping[str, int]:
+        """Return everything that `prepare` made and that is still there: step key to the bytes it alone holds.
+
+        Steps of earlier runs and of other matrices are in it too, as long as this tool made them.
+        """
         ...
 
-    def discard(self, step: Step) -> None:
-        """Remove what `prepare` made. A step that is not there is fine."""
+    def discard(self, key: str) -> None:
+        """Remove what `prepare` made. A step that is not there is fine; one that others stand on stays."""
         ...
 
     def command(self, job: Job, step: Step) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Condition = Callable[["Cell", frozenset[str]], bool]
 """Takes a cell and the ids of the issues that ask about it."""
 
-_TOKEN = re.compile(r"\s*(?:(?P<paren>[()])|(?P<word>[^\s()]+))")
+_TOKEN = re.compile(r"[()]|[^\s()]+")
 _COMPARISON = re.compile(r"(?P<axis>[A-Za-z0-9._-]*[A-Za-z0-9])(?P<spec>(?:===|==|!=|<=|>=|~=|<|>).+)")
 _MAX_LENGTH = 2000
 
@@ -43,7 +43,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens = [(match.group().strip(), match.start()) for match in _TOKEN.finditer(text)]
+        self._tokens = [(match.group(), match.start()) for match in _TOKEN.finditer(text)]
         self._next = 0
         self._depth = 0
 

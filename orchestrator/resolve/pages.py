@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -15,12 +16,13 @@ from urllib.request import url2pathname
 from packaging.utils import canonicalize_name
 
 from orchestrator.codec import from_json, to_json
+from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.files import write_atomic
 from orchestrator.model import DEFAULT_INDEX, digest
 from orchestrator.versions import SpecifierSet, Version, allows, parse_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pypi_simple import DistributionPackage
 
@@ -97,6 +99,28 @@ class Pages:
                 self._pages[key] = self._read(index, project, self._cache / f"{key[:32]}.json")
             return self._pages[key]
 
+    def offered(self, candidates: Sequence[str], project: str) -> tuple[Release, ...]:
+        """Return the releases of a project on the first candidate that answers and has it.
+
+        Raises:
+            EnvironmentUnusableError: no candidate answered; the message says how each failed.
+        """
+        failures = []
+        for index in candidates:
+            try:
+                releases = self.page(index, project).releases
+            except IndexUnreachableError as error:
+                failures.append(str(error))
+                continue
+            if releases:
+                return releases
+        if failures:
+            hint = "list the versions in the matrix, or run where the index can be reached"
+            raise EnvironmentUnusableError(
+                f"the versions of {project} are not known: {'; '.join(failures)}", hint=hint
+            )
+        return ()
+
     def _read(self, index: str, project: str, path: Path) -> Page:
         kept = _kept(path)
         if kept is not None and not self._refresh and datetime.now(UTC) - kept.read < _FRESH:
@@ -163,9 +187,7 @@ def _files_of_server(index: str, url: str) -> list[DistributionPackage]:
         return _files_of_html(response.text, url)
     except (requests.RequestException, ValueError) as error:
         reason = _reason(error)
-        raise IndexUnreachableError(
-            f"index {index} ({_public(url)}) did not answer for {project}: {reason}"
-        ) from None
+        raise IndexUnreachableError(f"index {index} ({_public(url)}) did not answer: {reason}") from None
 
 
 def _files_of_html(text: str, url: str) -> list[DistributionPackage]:
@@ -224,7 +246,7 @@ def _reason(error: Exception) -> str:
     ):
         if sign in text:
             return words
-    return text[:200]
+    return re.sub(r"//[^/@\s]+@", "//", text)[:200]
 
 
 def _public(url: str) -> str:

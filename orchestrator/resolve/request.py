@@ -66,6 +66,8 @@ def request(matrix: Matrix, cell: Cell, platform: str, *, grace_days: int) -> Re
             candidates=package.candidates(cell.device),
         )
 
+    varied = {axis.package for stack in matrix.stacks.values() for axis in stack.axes}
+    varied |= {companion.package for stack in matrix.stacks.values() for companion in stack.companions}
     resolution = matrix.stacks[cell.stack].resolution
     return Request(
         python=cell.python,
@@ -75,7 +77,8 @@ def request(matrix: Matrix, cell: Cell, platform: str, *, grace_days: int) -> Re
         helpers=tuple(
             wanted(name, "")
             for name, package in matrix.packages.items()
-            if name not in cell.requires and cell.device in package.indexes
+            if name not in varied  # what some stack tests is no mere helper of another
+            and cell.device in package.indexes
         ),
         resolution=resolution.isoformat() if isinstance(resolution, datetime) else resolution,
         grace_days=grace_days,
@@ -84,16 +87,23 @@ def request(matrix: Matrix, cell: Cell, platform: str, *, grace_days: int) -> Re
 
 
 def project(
-    asked: Request, chosen: Iterable[tuple[Wanted, str]], urls: Mapping[str, str], as_of: datetime | None
+    asked: Request,
+    chosen: Iterable[tuple[Wanted, str]],
+    urls: Mapping[str, str],
+    as_of: datetime | None,
+    *,
+    open_names: bool = False,
 ) -> str:
     """Return the pyproject.toml that makes uv answer a request.
 
     Each package under test comes from its chosen index only (`explicit`), so that no other index can serve
     another build under its name; everything else comes from the default index. What is pinned exactly needs no
-    date; an index that has no upload times is taken as it is.
+    date; an index that has no upload times is taken as it is. With `open_names`, helpers are not asked for and
+    every index may serve every name: that finds out which names the closure has, and locks nothing.
     """
     chosen = tuple(chosen)
-    dependencies = [f"{wanted.distribution}{wanted.specifier}" for wanted, _ in chosen]
+    tested = [wanted for wanted, _ in chosen if not open_names or wanted not in asked.helpers]
+    dependencies = [f"{wanted.distribution}{wanted.specifier}" for wanted in tested]
     exempt = sorted({wanted.distribution for wanted, _ in chosen if wanted.exact})
     used = sorted({index for _, index in chosen if index != DEFAULT_INDEX})
     lines = [
@@ -109,11 +119,11 @@ def project(
         lines.append("exclude-newer-package = {" + ", ".join(f'"{name}" = false' for name in exempt) + "}")
     for index in used:
         lines += ["[[tool.uv.index]]", f"name = {json.dumps(index)}", f"url = {json.dumps(urls[index])}"]
-        lines += ["explicit = true", "exclude-newer = false"]
+        lines += ["exclude-newer = false", *([] if open_names else ["explicit = true"])]
     lines.append("[tool.uv.sources]")
     lines += [
         f'"{wanted.distribution}" = {{ index = {json.dumps(index)} }}'
         for wanted, index in chosen
-        if index != DEFAULT_INDEX
+        if index != DEFAULT_INDEX and wanted in tested
     ]
     return "\n".join(lines) + "\n"

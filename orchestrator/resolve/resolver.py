@@ -159,20 +159,16 @@ class Resolver:
         uv takes an explicit index for direct dependencies only, so the names in the closure are found first, with
         the indexes open to every name, and those with an index of their own are then asked for by name.
         """
-        if not asked.helpers:
+        helpers: dict[str, tuple[Wanted, str]] = {
+            canonicalize_name(helper.distribution): (helper, self._choose(helper, [])) for helper in asked.helpers
+        }
+        if not helpers:
             return []
-        helpers: dict[str, Wanted] = {canonicalize_name(helper.distribution): helper for helper in asked.helpers}
-        text = project(asked, chosen, urls, None).replace("explicit = true\n", "")
-        for helper in asked.helpers:
-            for index in helper.candidates:
-                if index != DEFAULT_INDEX and f"name = {json.dumps(index)}\n" not in text:
-                    entry = f"[[tool.uv.index]]\nname = {json.dumps(index)}\nurl = {json.dumps(urls[index])}\n"
-                    text = text.replace("[tool.uv.sources]", f"{entry}[tool.uv.sources]")
+        text = project(asked, [*chosen, *helpers.values()], urls, None, open_names=True)
         closure = compile_project(
             text, python=asked.python, platform=asked.platform, default_index=configured_index()
         )
-        needed = [helpers[wheel.name] for wheel in closure if wheel.name in helpers]
-        return [(helper, self._choose(helper, [])) for helper in needed]
+        return [helpers[wheel.name] for wheel in closure if wheel.name in helpers]
 
 
 @cache

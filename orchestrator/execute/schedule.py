@@ -1,0 +1,254 @@
+"""Which step or job next: parents first, jobs as soon as their environment is there, inside the disk limit."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from orchestrator.execute.port import Job, Plan, RawAttempt, Runtime, Step, StepFailedError
+from orchestrator.execute.progress import Observer, Task, TaskKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from threading import Event
+
+    from orchestrator.model import Limits
+
+TRIES = 3
+"""How often what failed for a passing reason (network, engine) is tried in all."""
+
+_UNPACKED_PER_DOWNLOADED = 2.2
+"""Bytes on disk per byte of wheel, measured on the CUDA builds of torch 2.1 to 2.8 (1.7 to 2.1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unprepared:
+    """A job that never ran because its environment could not be made."""
+
+    reason: str
+    log: str
+    transient: bool
+
+
+class Scheduler:
+    """Prepares steps and executes jobs on an executor, at most `width` at a time.
+
+    `harvest` is called in the calling thread with every job that ended, as soon as it did, so that nothing
+    measured is lost whatever happens later.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        executor: Executor,
+        *,
+        width: int,
+        limits: Limits,
+        observer: Observer,
+        cancel: Event,
+        backoff: Callable[[int], float] = lambda attempt: 2.0 * 4**attempt,
+    ) -> None:
+        self._runtime = runtime
+        self._executor = executor
+        self._width = width
+        self._limits = limits
+        self._observer = observer
+        self._cancel = cancel
+        self._backoff = backoff
+
+    def run(
+        self, plan: Plan, jobs: Sequence[Job], harvest: Callable[[Job, RawAttempt | Unprepared], None]
+    ) -> None:
+        """Prepare what the jobs need and execute them; returns when all ended, or soon after a cancel."""
+        queue = _Queue(plan, jobs, self._runtime)
+        self._observer.planned(
+            tuple(map(_step_task, queue.steps.values())) + tuple(_job_task(job) for job in queue.jobs)
+        )
+        active: dict[Future[RawAttempt | None], Step | Job] = {}
+        while queue.jobs or active:
+            while not self._cancel.is_set() and len(active) < self._width:
+                item = queue.next()
+                if isinstance(item, Step) and not self._room(queue, item, waiting=bool(active)):
+                    queue.put_back(item)
+                    break
+                if item is None:
+                    break
+                active[self._submit(queue, item)] = item
+            if not active:
+                return  # cancelled
+            done, _ = wait(active, timeout=1.0, return_when=FIRST_COMPLETED)
+            for future in done:
+                self._finish(queue, active.pop(future), future, harvest)
+
+    def _submit(self, queue: _Queue, item: Step | Job) -> Future[RawAttempt | None]:
+        if isinstance(item, Step):
+            return self._executor.submit(self._prepare, item)
+        return self._executor.submit(self._execute, item, queue.environment(item))
+
+    def _prepare(self, step: Step) -> None:
+        task = _step_task(step)
+        self._observer.started(task)
+
+        def say(line: str) -> None:
+            self._observer.said(task, line)
+
+        for attempt in range(TRIES):
+            try:
+                self._runtime.prepare(step, self._limits, say, self._cancel)
+            except StepFailedError as error:
+                if not error.transient or attempt == TRIES - 1 or self._cancel.is_set():
+                    raise
+                pause = self._backoff(attempt)
+                say(f"{error}; trying again in {pause:.0f} s")
+                self._cancel.wait(pause)
+            else:
+                return
+
+    def _execute(self, job: Job, step: Step) -> RawAttempt:
+        task = _job_task(job)
+        self._observer.started(task)
+
+        def say(line: str) -> None:
+            self._observer.said(task, line)
+
+        raw = self._runtime.execute(job, step, say, self._cancel)
+        for attempt in range(TRIES - 1):
+            if raw.started or raw.cancelled or self._cancel.is_set():
+                break
+            pause = self._backoff(attempt)
+            say(f"{raw.failure}; trying again in {pause:.0f} s")
+            self._cancel.wait(pause)
+            raw = self._runtime.execute(job, step, say, self._cancel)
+        return raw
+
+    def _finish(
+        self,
+        queue: _Queue,
+        item: Step | Job,
+        future: Future[RawAttempt | None],
+        harvest: Callable[[Job, RawAttempt | Unprepared], None],
+    ) -> None:
+        if isinstance(item, Job):
+            raw = future.result()
+            assert raw is not None  # noqa: S101 - only steps return nothing
+            harvest(item, raw)
+            queue.ran(item)
+            return
+        try:
+            future.result()
+        except StepFailedError as error:
+            self._observer.finished(_step_task(item), str(error), good=False)
+            failure = Unprepared(reason=str(error), log=error.log, transient=error.transient)
+            for job in queue.failed(item):
+                harvest(job, failure)
+        else:
+            queue.prepared(item)
+            self._observer.finished(_step_task(item), "built", good=True)
+
+    def _room(self, queue: _Queue, step: Step, *, waiting: bool) -> bool:
+        """Make room for a step by dropping what no job needs any more; False means: wait for others first."""
+        wanted = int(step.download * _UNPACKED_PER_DOWNLOADED)
+        while True:
+            held = self._runtime.held()
+            if sum(held.values()) + wanted <= self._limits.disk:
+                return True
+            for key in queue.droppable(held):
+                self._runtime.discard(key)
+                if key not in self._runtime.held():
+                    freed = f"{held[key] / 1e9:.1f} GB"
+                    self._observer.note(f"dropped image {key[:12]} ({freed}) to stay below the disk limit")
+                    break
+            else:
+                return not waiting
+
+
+class _Queue:
+    """Steps and jobs that are still to be done, and which environments exist."""
+
+    def __init__(self, plan: Plan, jobs: Sequence[Job], runtime: Runtime) -> None:
+        self._plan = plan
+        self.jobs = sorted(jobs, key=_depth_first(plan))
+        self._there: dict[str, float] = {}
+        self.steps: dict[str, Step] = {}
+        for job in self.jobs:
+            missing: list[Step] = []
+            for step in reversed(plan.chain(job.lock.digest)):
+                if step.key in self.steps or step.key in self._there:
+                    break
+                if runtime.ready(step):
+                    self._there[step.key] = time.monotonic()
+                    break
+                missing.append(step)
+            self.steps.update((step.key, step) for step in reversed(missing))
+        self._waiting = dict(self.steps)
+        self._queued = list(self.jobs)
+
+    def environment(self, job: Job) -> Step:
+        return self._plan.steps[self._plan.environments[job.lock.digest]]
+
+    def next(self) -> Step | Job | None:
+        """Take the next thing that can start: a job whose environment is there, else a step on what is there."""
+        for job in self._queued:
+            if self.environment(job).key in self._there:
+                self._queued.remove(job)
+                return job
+        for step in self._waiting.values():
+            if step.parent is None or step.parent in self._there:
+                del self._waiting[step.key]
+                return step
+        return None
+
+    def put_back(self, step: Step) -> None:
+        self._waiting = {step.key: step, **self._waiting}
+
+    def prepared(self, step: Step) -> None:
+        self._there[step.key] = time.monotonic()
+
+    def ran(self, job: Job) -> None:
+        self.jobs.remove(job)
+        self._there[self.environment(job).key] = time.monotonic()
+
+    def failed(self, step: Step) -> list[Job]:
+        """Give up everything below a step; returns the jobs that will never run."""
+        lost = [job for job in self.jobs if step in self._plan.chain(job.lock.digest)]
+        for job in lost:
+            self.jobs.remove(job)
+            self._queued.remove(job)
+        needed = {below.key for job in self.jobs for below in self._plan.chain(job.lock.digest)}
+        self._waiting = {key: value for key, value in self._waiting.items() if key in needed}
+        return lost
+
+    def droppable(self, held: Iterable[str]) -> list[str]:
+        """Return held steps that nothing pending stands on, children first, least recently used first."""
+        needed = {step.key for job in self.jobs for step in self._plan.chain(job.lock.digest)}
+        needed |= set(self.steps) - set(self._there)
+        free = [key for key in held if key not in needed]
+        depth = {key: len(self._ancestors(key)) for key in free}
+        return sorted(free, key=lambda key: (self._there.get(key, 0.0), -depth[key]))
+
+    def _ancestors(self, key: str) -> list[str]:
+        found: list[str] = []
+        step = self._plan.steps.get(key)
+        while step is not None and step.parent is not None:
+            found.append(step.parent)
+            step = self._plan.steps.get(step.parent)
+        return found
+
+
+def _depth_first(plan: Plan) -> Callable[[Job], tuple[int, ...]]:
+    """Order jobs so that those of one subtree come together: fewer layers are alive at one time."""
+    order = {key: place for place, key in enumerate(plan.steps)}
+    return lambda job: tuple(order[step.key] for step in plan.chain(job.lock.digest))
+
+
+def _step_task(step: Step) -> Task:
+    largest = max(step.distributions, key=lambda d: d.size or 0, default=None)
+    more = f" +{len(step.distributions) - 1}" if len(step.distributions) > 1 else ""
+    name = f"{largest.name} {largest.version}{more}" if largest else f"Python {step.base.python}"
+    return Task(kind=TaskKind.PREPARE, name=f"{name} [{step.key[:6]}]", download=step.download)
+
+
+def _job_task(job: Job) -> Task:
+    return Task(kind=TaskKind.EXECUTE, name=job.cell)

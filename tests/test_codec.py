@@ -1,0 +1,147 @@
+"""Whatever a stage writes, a later program reads back equal; what is wrong is named."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator import model
+from orchestrator.codec import from_json, to_json
+from orchestrator.versions import SpecifierSet, Version
+
+versions = st.builds(
+    "{}.{}{}{}".format,
+    st.integers(0, 30),
+    st.integers(0, 300),
+    st.sampled_from(["", ".1", "a0", "rc1", ".post2", ".dev3"]),
+    st.sampled_from(["", "+cpu", "+xpu", "+cxx11.abi"]),
+).map(Version)
+clauses = st.builds(
+    "{}{}".format, st.sampled_from([">=", "<", "==", "!=", "~="]), st.sampled_from(["2.1", "2.0.1", "3.0a1"])
+)
+specifiers = st.lists(clauses, max_size=3).map(lambda parts: SpecifierSet(",".join(parts)))
+zones = st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30)), timezone(-timedelta(hours=8))])
+moments = st.datetimes(min_value=datetime(1990, 1, 1), timezones=zones)  # noqa: DTZ001 - bounds are naive
+words = st.text(max_size=12)
+numbers = st.floats(allow_nan=False)  # NaN is not equal to itself; it has a test of its own
+metrics = st.dictionaries(words, numbers, max_size=3)
+
+for kind, strategy in {
+    Version: versions,
+    SpecifierSet: specifiers,
+    datetime: moments,
+    Path: words.map(Path),
+}.items():
+    st.register_type_strategy(kind, strategy)
+
+results = st.builds(model.ProbeResult, duration=st.none() | numbers, metrics=metrics)
+thresholds = st.builds(model.Threshold, metric=words, above=numbers)
+points = st.builds(model.Point, metrics=metrics)
+
+VALUES = {
+    model.ProbeResult: results,
+    model.Import: st.builds(model.Import),
+    model.Attempt: st.builds(model.Attempt, duration=numbers, results=st.lists(results, max_size=3).map(tuple)),
+    model.Distribution: st.builds(model.Distribution),
+    model.Lock: st.builds(model.Lock),
+    model.LockedCell: st.builds(model.LockedCell),
+    model.Unresolvable: st.builds(model.Unresolvable),
+    model.Cell: st.builds(model.Cell),
+    model.Axis: st.builds(model.Axis),
+    model.Stack: st.builds(model.Stack),
+    model.Package: st.builds(model.Package),
+    model.Issue: st.builds(model.Issue, threshold=st.none() | thresholds),
+    model.Transition: st.builds(model.Transition, confidence=numbers),
+    model.Series: st.builds(model.Series, points=st.lists(points, max_size=2).map(tuple), transitions=st.just(())),
+}
+
+
+@given(data=st.data())
+@pytest.mark.parametrize("kind", VALUES, ids=lambda kind: kind.__name__)
+def test_a_value_survives_the_way_through_json_text(kind: type, data: st.DataObject) -> None:
+    value = data.draw(VALUES[kind])
+    text = json.dumps(to_json(value), allow_nan=False)
+    assert from_json(kind, json.loads(text)) == value
+
+
+def test_the_json_form_is_the_plain_one() -> None:
+    wheel = model.Distribution(
+        name="torch", version=Version("2.6.0+xpu"), url="https://x/t.whl", sha256="00", size=None, index="i"
+    )
+    lock = model.Lock(
+        python="3.11",
+        platform="x86_64-manylinux_2_28",
+        as_of=datetime(2024, 5, 1, 2, tzinfo=timezone(timedelta(hours=2))),
+        distributions=(wheel,),
+    )
+    assert to_json(lock) == {
+        "python": "3.11",
+        "platform": "x86_64-manylinux_2_28",
+        "as_of": "2024-05-01T00:00:00Z",
+        "distributions": [
+            {
+                "name": "torch",
+                "version": "2.6.0+xpu",
+                "url": "https://x/t.whl",
+                "sha256": "00",
+                "size": None,
+                "index": "i",
+                "uploaded": None,
+            }
+        ],
+        "warnings": [],
+    }
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
+def test_numbers_json_has_no_word_for(number: float) -> None:
+    result = model.ProbeResult(probe="f.py::t", outcome=model.Outcome.FAIL, metrics={"mae": number})
+    text = json.dumps(to_json(result), allow_nan=False)
+    assert repr(from_json(model.ProbeResult, json.loads(text)).metrics["mae"]) == repr(number)
+
+
+def test_keys_of_a_later_program_are_ignored() -> None:
+    data = {"probe": "f.py::t", "outcome": "pass", "colour": "green"}
+    assert from_json(model.ProbeResult, data) == model.ProbeResult(probe="f.py::t", outcome=model.Outcome.PASS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "words"),
+    [
+        (model.ProbeResult, {"outcome": "pass"}, "'probe' is missing"),
+        (model.ProbeResult, {"probe": 1, "outcome": "pass"}, "needs text, got 1 @ .probe"),
+        (model.ProbeResult, {"probe": "p", "outcome": "fine"}, "'fine' is not a valid Outcome @ .outcome"),
+        (model.ProbeResult, {"probe": "p", "outcome": "pass", "duration": True}, "needs a number, got True"),
+        (model.ProbeResult, {"probe": "p", "outcome": "pass", "metrics": []}, "needs an object, got []"),
+        (model.ProbeResult, {"probe": "p", "outcome": "pass", "duration": 10**400}, "too large"),
+        (model.ProbeResult, [], "needs an object"),
+        (model.ProbeResult, None, "needs an object"),
+        (model.Axis, {"package": "torch", "versions": "2.1"}, "@ .versions"),
+        (tuple[Version, ...], ["2.1", "two"], "two"),
+        (tuple[str, str], ["a"], "needs 2 items"),
+        (datetime, "2024-05-01T00:00:00", "no time zone"),
+        (datetime, 5, "needs a time"),
+    ],
+)
+def test_wrong_data_is_a_value_error_that_names_the_place(kind: type, data: object, words: str) -> None:
+    with pytest.raises(ValueError, match="not a valid") as caught:
+        from_json(kind, data)
+    assert words in str(caught.value)
+
+
+def test_a_time_without_a_zone_is_not_written() -> None:
+    with pytest.raises(ValueError, match="no time zone"):
+        to_json(datetime(2024, 5, 1))  # noqa: DTZ001 - the point of the test
+
+
+def test_the_library_is_imported_on_first_use_only() -> None:
+    code = "import sys, orchestrator.codec; raise SystemExit('cattrs' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
