@@ -208,7 +208,8 @@ class _Queue:
 
     def ran(self, job: Job) -> None:
         self.jobs.remove(job)
-        self._there[self.environment(job).key] = time.monotonic()
+        now = time.monotonic()  # using an environment uses all it stands on
+        self._there.update((step.key, now) for step in self._plan.chain(job.lock.digest))
 
     def failed(self, step: Step) -> list[Job]:
         """Give up everything below a step; returns the jobs that will never run."""
