@@ -1,0 +1,159 @@
+"""The whole line, from matrix.yaml to the answer, in both runtimes, on histories whose answers are known."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import history
+import pytest
+from wheelhouse import Wheelhouse
+
+ROOT = Path(__file__).parents[2]
+RUNTIMES = ["venv", pytest.param("docker", marks=pytest.mark.engine)]
+
+
+def orchestrator(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "UV_CACHE_DIR": str(cwd / "uv")}
+    return subprocess.run(
+        [sys.executable, "-m", "orchestrator", *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory, base_image):
+    directory = tmp_path_factory.mktemp("project")
+    house = Wheelhouse(directory / "house")
+    history.publish(house)
+    shutil.copytree(Path(__file__).parent / "probes", directory / "probes")
+    text = history.matrix_text(probes="probes", images=str(ROOT / "images"), index=house.url, base=base_image)
+    (directory / "matrix.yaml").write_text(text, encoding="utf-8")
+    return directory
+
+
+@pytest.fixture(scope="module", params=RUNTIMES)
+def runtime(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def first_run(project, runtime):
+    store = project / f"store-{runtime}"
+    done = orchestrator(
+        "run", "--runtime", runtime, "--store", str(store), "--jobs", "4", "--report", f"json:{store}.json",
+        "--report", "text", cwd=project,
+    )  # fmt: skip
+    return store, done
+
+
+@pytest.fixture(scope="module")
+def answers(first_run):
+    store, done = first_run
+    assert Path(f"{store}.json").exists(), done.stderr
+    results = json.loads(Path(f"{store}.json").read_text(encoding="utf-8"))["results"]
+    return {result["issue"]: result for result in results}
+
+
+def test_the_run_ends_as_expected(first_run):
+    _, done = first_run
+    assert done.returncode == 0, done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("issue", history.ANSWERS)
+def test_every_transition_and_the_state(answers, issue):
+    state, transitions = history.ANSWERS[issue]
+    found = [(t["kind"], t["after"], t["version"], t["untested"]) for t in answers[issue]["transitions"]]
+    assert found == transitions
+    assert answers[issue]["state"] == state
+
+
+@pytest.mark.parametrize(("issue", "version"), history.OUTCOMES)
+def test_every_way_to_fail_is_told_apart(answers, issue, version):
+    outcome, signature = history.OUTCOMES[issue, version]
+    cell = answers[issue]["cells"][version]
+    assert cell["outcome"] == outcome
+    if signature is None:
+        assert cell["signature"] is None
+    else:
+        assert cell["signature"].startswith(signature)
+
+
+def test_all_releases_are_there(answers):
+    for result in answers.values():
+        assert list(result["cells"]) == list(history.RELEASES)
+        assert result["fixed"] == {}
+
+
+def test_the_resolver_says_why_the_pair_cannot_be(answers):
+    assert "tinydep>=2" in answers["always"]["cells"][history.UNRESOLVABLE]["signature"]
+
+
+def test_a_fix_links_to_its_commits_and_names_its_culprit(answers):
+    fixed = answers["fixed"]["transitions"][1]
+    assert fixed["compare"] == "https://example.org/tinylib/compare/v1.6...v1.7"
+    assert fixed["culprit"] == ["tinylib"]
+    assert fixed["confidence"] == 1.0
+
+
+def test_a_second_run_executes_nothing_and_says_the_same(project, runtime, first_run, answers):
+    store, _ = first_run
+    attempts = sorted((store / "attempts").iterdir())
+    done = orchestrator(
+        "run", "--runtime", runtime, "--store", str(store), "--report", f"json:{store}-2.json", cwd=project
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted((store / "attempts").iterdir()) == attempts
+    assert "every result is known already" in done.stderr
+    again = json.loads(Path(f"{store}-2.json").read_text(encoding="utf-8"))["results"]
+    assert {result["issue"]: result for result in again} == answers
+
+
+def test_the_report_of_the_run_can_be_shown_again(project, first_run, answers):
+    store, _ = first_run
+    done = orchestrator("report", "--store", str(store), "--format", "json", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert {r["issue"]: r for r in json.loads(done.stdout)["results"]} == answers
+
+
+def test_a_new_probe_runs_only_itself(project, runtime, first_run):
+    """A second probe file leaves the results of the first as they are."""
+    store, _ = first_run
+    attempts = set((store / "attempts").iterdir())
+    extra = project / "extra"
+    shutil.copytree(project / "probes", extra / "probes")
+    (extra / "probes" / "test_more.py").write_text("def test_more():\n    import tinylib\n", encoding="utf-8")
+    text = (project / "matrix.yaml").read_text(encoding="utf-8")
+    text += '  more: {title: more, subject: {tiny: tinylib}, probes: ["test_more.py::test_more"]}\n'
+    (extra / "matrix.yaml").write_text(text, encoding="utf-8")
+    done = orchestrator(
+        "run", str(extra / "matrix.yaml"), "--runtime", runtime, "--store", str(store), "-k", "tinylib<1.2",
+        cwd=project,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    new = set((store / "attempts").iterdir()) - attempts
+    assert len(new) == 2
+    for attempt in new:
+        assert json.loads((attempt / "in" / "job.json").read_text())["nodeids"] == ["test_more.py::test_more"]
+
+
+def test_nothing_is_left_behind(runtime, first_run):
+    if runtime != "docker":
+        pytest.skip("containers only")
+    from docker import DockerClient
+
+    client = DockerClient.from_env(version="auto")
+    try:
+        left = client.containers.list(all=True, filters={"label": "io.orchestrator.tool=matrix-orchestrator"})
+        assert left == []
+    finally:
+        client.close()
