@@ -24,7 +24,7 @@ def marks():
             yield f"{path.name}::{function.name}", ids
 
 
-@pytest.mark.parametrize(("nodeid", "ids"), marks())
+@pytest.mark.parametrize(("nodeid", "ids"), list(marks()))
 def test_a_probe_is_marked_with_the_issue_that_lists_it(nodeid, ids):
     assert [issue.id for issue in MATRIX.issues.values() if nodeid in issue.probes] == ids
 
