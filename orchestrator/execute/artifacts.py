@@ -60,30 +60,34 @@ def harvest_directory(path: Path) -> Harvest:
     try:
         for name in ARTIFACTS:
             try:
-                data = _read(name, directory)
+                harvest.taken[name] = _read(name, directory)
             except FileNotFoundError:
                 continue
+            except _RefusedError as error:
+                harvest.refused[name] = str(error)
             except OSError as error:
                 harvest.refused[name] = f"cannot be read: {error.strerror}"
-            else:
-                if isinstance(data, bytes):
-                    harvest.taken[name] = data
-                else:
-                    harvest.refused[name] = data
     finally:
         os.close(directory)
     return harvest
 
 
-def _read(name: str, directory: int) -> bytes | str:
-    """Return the contents, or why they are not read."""
-    before = os.stat(name, dir_fd=directory, follow_symlinks=False)
-    if reason := objection(before.st_mode, before.st_size, before.st_nlink):
-        return reason
-    with open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory), "rb") as file:
+class _RefusedError(Exception):
+    """A file is not taken; the message says why."""
+
+
+def _read(name: str, directory: int) -> bytes:
+    _examine(os.stat(name, dir_fd=directory, follow_symlinks=False))
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
+    with os.fdopen(descriptor, "rb") as file:
         # Looked at again: it may be another file by now.
-        opened = os.fstat(file.fileno())
-        if reason := objection(opened.st_mode, opened.st_size, opened.st_nlink):
-            return reason
+        _examine(os.fstat(file.fileno()))
         data = file.read(MAX_ARTIFACT + 1)
-    return data if len(data) <= MAX_ARTIFACT else objection(stat.S_IFREG, len(data)) or b""
+    if len(data) > MAX_ARTIFACT:
+        raise _RefusedError("grew too large while it was read")
+    return data
+
+
+def _examine(found: os.stat_result) -> None:
+    if reason := objection(found.st_mode, found.st_size, found.st_nlink):
+        raise _RefusedError(reason)

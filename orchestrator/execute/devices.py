@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passthrough:
-    """What a container gets: device nodes, the groups that may open them, directories to read, and GPUs to ask for."""
+    """What a container gets: device nodes, groups that may open them, directories to read, GPUs to ask for."""
 
     nodes: tuple[str, ...] = ()
     groups: tuple[int, ...] = ()
@@ -33,7 +32,7 @@ class Passthrough:
     gpus: bool = False
 
 
-def available(device: Device, host: Host | None = None) -> str | None:
+def missing(device: Device, host: Host | None = None) -> str | None:
     """Return why a device is not on this host, None where it is."""
     host = host or Host()
     if device is Device.XPU and not _intel_nodes(host):
@@ -82,7 +81,7 @@ def _intel_nodes(host: Host) -> list[Path]:
 
 def _is_device(path: Path) -> bool:
     try:
-        mode = os.stat(path).st_mode
+        mode = path.stat().st_mode
     except OSError:
         return False
     return stat.S_ISCHR(mode) or stat.S_ISREG(mode)  # a plain file stands in for a node where nobody may make one

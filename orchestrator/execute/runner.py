@@ -80,14 +80,17 @@ def _install(source: Path, python: str, directory: Path) -> None:
 
     temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
     command = [
-        *(find_uv_bin(), "pip", "install", "--quiet", "--no-config"),
-        *("--target", str(temporary), "--python-version", python),
+        *(find_uv_bin(), "pip", "install", "--quiet"),
+        *("--target", str(temporary.absolute()), "--python-version", python),
         # Copies, not links: nothing done to this directory may reach uv's cache.
         *("--link-mode", "copy", "--no-compile", "--no-deps"),
-        *("--only-binary", ":all:", "--require-hashes", "--requirement", str(source)),
+        *("--only-binary", ":all:", "--require-hashes", "--requirement", str(source.absolute())),
     ]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        # Elsewhere than in a project whose uv settings would count; those of the user and the host do.
+        done = subprocess.run(
+            command, cwd=directory.parent, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
         if done.returncode:
             raise _unusable(python, done.stderr.strip() or f"uv exited with status {done.returncode}")
         # Containers run as another user.

@@ -1,6 +1,19 @@
 """The values that pass between stages; no behaviour beyond what they mean."""
 
-from orchestrator.model.answer import Kind, Moved, Point, Series, Transition
+from orchestrator.model.answer import (
+    CellRow,
+    Finding,
+    Kind,
+    Moved,
+    Point,
+    Provenance,
+    Report,
+    Series,
+    Setting,
+    Surprise,
+    Topic,
+    Transition,
+)
 from orchestrator.model.cells import Cell, Distribution, Lock, LockedCell, Unresolvable, digest
 from orchestrator.model.matrix import (
     DEFAULT_INDEX,
@@ -18,7 +31,7 @@ from orchestrator.model.matrix import (
     Threshold,
     VersionRange,
 )
-from orchestrator.model.outcomes import Attempt, Import, Outcome, ProbeResult, Verdict
+from orchestrator.model.outcomes import Attempt, Import, Judgement, Outcome, ProbeResult, Verdict
 
 __all__ = [
     "DEFAULT_INDEX",
@@ -26,12 +39,15 @@ __all__ = [
     "Axis",
     "BaseImage",
     "Cell",
+    "CellRow",
     "Companion",
     "Device",
     "Distribution",
     "Exclusion",
+    "Finding",
     "Import",
     "Issue",
+    "Judgement",
     "Kind",
     "Limits",
     "Lock",
@@ -42,10 +58,15 @@ __all__ = [
     "Package",
     "Point",
     "ProbeResult",
+    "Provenance",
+    "Report",
     "Series",
+    "Setting",
     "Stack",
     "State",
+    "Surprise",
     "Threshold",
+    "Topic",
     "Transition",
     "Unresolvable",
     "Verdict",

@@ -1,12 +1,13 @@
-"""Series and transitions: the answer."""
+"""Series and transitions, and the report they go into: the answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
-from orchestrator.model.matrix import State
+from orchestrator.model.matrix import Device, State
 from orchestrator.model.outcomes import Outcome, Verdict
 from orchestrator.versions import Version
 
@@ -70,3 +71,86 @@ class Series:
     points: tuple[Point, ...]
     transitions: tuple[Transition, ...]
     state: State
+
+
+class Surprise(StrEnum):
+    """In which way a series is not what was expected of it."""
+
+    REGRESSION = "regression"
+    FIXED = "unexpectedly-fixed"
+    AFFECTED = "unexpectedly-affected"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A series that ends in a state nobody expected: what a run fails for."""
+
+    kind: Surprise
+    issue: str
+    stack: str
+    axis: str
+    fixed: Mapping[str, str]
+    state: State
+    expected: State | None
+    version: Version
+    """The newest known version, where the state is read."""
+    since: Version | None
+    """Where the state began; None where it was never another one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRow:
+    """One cell as a report lists it."""
+
+    cell: str
+    stack: str
+    python: str
+    versions: Mapping[str, str]
+    """Packages under test: as locked, or as the axes name them where nothing was locked."""
+    outcome: Outcome | None = None
+    """What the whole cell came to where no probe could run; None where probes ran."""
+    excluded: bool = False
+    reason: str | None = None
+    """Why no probe ran: the resolver's words, the import error, the rule that excludes the cell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """What a report says of an issue besides its series."""
+
+    title: str
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What a report says of a stack besides its cells."""
+
+    device: Device
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where results come from."""
+
+    tool: str
+    matrix: str
+    """Digest of the matrix."""
+    started: datetime | None = None
+    runtime: str | None = None
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All that a report shows, in the order in which it shows it."""
+
+    series: tuple[Series, ...]
+    findings: tuple[Finding, ...]
+    cells: tuple[CellRow, ...]
+    issues: Mapping[str, Topic]
+    stacks: Mapping[str, Setting]
+    provenance: Provenance
+    notices: tuple[str, ...] = ()
+    """What the reader should know besides, one sentence each. Missing devices are told without one."""

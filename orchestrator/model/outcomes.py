@@ -62,6 +62,16 @@ class ProbeResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What all probes of one issue came to in one cell."""
+
+    outcome: Outcome
+    verdict: Verdict
+    signature: str | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Import:
     """What the import pre-flight saw of one package under test."""
 

@@ -1,0 +1,136 @@
+"""`orchestrator explain`."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+import threading
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orchestrator.cli.options import store_option
+from orchestrator.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from orchestrator.measure import Workshop
+    from orchestrator.model import Cell, LockedCell, Matrix
+
+
+@click.command()
+@click.argument("target", nargs=-1, required=True, metavar="[MATRIX] CELL")
+@click.option("--runtime", type=click.Choice(["auto", "docker", "venv"]), default="auto", show_default=True)
+@click.option("--builder", type=click.Choice(["auto", "classic", "buildkit"]), default="auto", show_default=True)
+@store_option
+def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the options say
+    """Say why CELL exists or not, what is locked in it, how it is built, and the exact command that runs it."""
+    from pathlib import Path  # noqa: PLC0415
+
+    from orchestrator.cli.runtimes import open_runtime  # noqa: PLC0415
+    from orchestrator.config import load  # noqa: PLC0415
+    from orchestrator.execute.progress import Silent  # noqa: PLC0415
+    from orchestrator.measure import Workshop  # noqa: PLC0415
+    from orchestrator.resolve import Resolver  # noqa: PLC0415
+    from orchestrator.results import Store  # noqa: PLC0415
+
+    *files, name = given["target"]
+    if len(files) > 1:
+        raise click.UsageError("expected [MATRIX] CELL")
+    matrix = load(Path(files[0] if files else "matrix.yaml"))
+    root = given["store"].absolute()
+    shop = Workshop(
+        matrix=matrix,
+        resolver=Resolver(matrix, root / "cache"),
+        runtime=open_runtime(given["runtime"], given["builder"], matrix, root / "cache", Silent()),
+        store=Store(root),
+        observer=Silent(),
+        cancel=threading.Event(),
+    )
+    for line in _explain(shop, name):
+        click.echo(line)
+
+
+def _explain(shop: Workshop, name: str) -> Iterator[str]:
+    from orchestrator.execute.devices import missing  # noqa: PLC0415
+    from orchestrator.matrix import expand  # noqa: PLC0415
+    from orchestrator.model import Unresolvable  # noqa: PLC0415
+    from orchestrator.pipeline import axis_versions  # noqa: PLC0415
+
+    cells = expand(shop.matrix, axis_versions(shop.matrix, shop.resolver.pages))
+    cell = _find(cells, name)
+    yield from _existence(shop.matrix, cell)
+    if cell.excluded is not None:
+        return
+    if (reason := missing(shop.matrix.stacks[cell.stack].device)) is not None:
+        yield f"not run on this host: {reason}"
+    locked = shop.resolver.resolve_one(cell)
+    if isinstance(locked, Unresolvable):
+        yield f"{'not resolved' if locked.transient else 'unresolvable'}: {locked.reason}"
+        return
+    yield from _lock(locked)
+    yield from _making(shop, cells, locked)
+
+
+def _find(cells: Sequence[Cell], name: str) -> Cell:
+    for cell in cells:
+        if cell.id == name:
+            return cell
+    near = difflib.get_close_matches(name, [cell.id for cell in cells], n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "`orchestrator list --all` shows every cell"
+    raise ConfigError(f"there is no cell {name!r}", hint=hint)
+
+
+def _existence(matrix: Matrix, cell: Cell) -> Iterator[str]:
+    stack = matrix.stacks[cell.stack]
+    axes = ", ".join(f"{name} {version}" for name, version in cell.versions.items())
+    yield f"{cell.id}"
+    yield f"  stack {cell.stack} ({cell.device}), Python {cell.python}, axes: {axes}"
+    for companion in stack.companions:
+        required = cell.requires.get(companion.package)
+        if required is not None:
+            yield f"  {companion.package} follows {companion.follows}: {required}"
+    if cell.excluded is not None:
+        yield f"  excluded: {cell.excluded}"
+        return
+    issues = [issue.id for issue in matrix.issues.values() if cell.stack in issue.subjects]
+    yield f"  asked about by: {', '.join(issues) or 'no issue, so it is never run'}"
+
+
+def _lock(locked: LockedCell) -> Iterator[str]:
+    lock = locked.lock
+    moment = f"as of {lock.as_of:%Y-%m-%d}" if lock.as_of else "as of the day it was resolved"
+    yield f"lock {lock.digest[:12]}: {len(lock.distributions)} distributions for {lock.platform}, {moment}"
+    for found in lock.distributions:
+        yield f"  {found.name}=={found.version}  from {found.index}  sha256:{found.sha256}"
+    for warning in lock.warnings:
+        yield f"  warning: {warning}"
+
+
+def _making(shop: Workshop, cells: Sequence[Cell], locked: LockedCell) -> Iterator[str]:
+    from orchestrator.execute.devices import missing  # noqa: PLC0415
+    from orchestrator.matrix import Selection, select  # noqa: PLC0415
+    from orchestrator.measure import job_for  # noqa: PLC0415
+    from orchestrator.model import LockedCell  # noqa: PLC0415
+    from orchestrator.pipeline import probes_of  # noqa: PLC0415
+
+    # Planned over all cells that a run would plan, so that the layers are those a run would build.
+    here = [cell for cell in select(shop.matrix, cells, Selection()) if missing(cell.device) is None]
+    others = [one for one in shop.resolver.resolve(here) if isinstance(one, LockedCell)]
+    bases = {
+        python: shop.runtime.base(shop.matrix.bases[python], _hush)
+        for python in {c.cell.python for c in [*others, locked]}
+    }
+    plan = shop.runtime.plan([(one.lock, bases[one.cell.python]) for one in [*others, locked]])
+    chain = plan.chain(locked.lock.digest)
+    for step in chain:
+        yield f"step {step.key[:12]}{' (there)' if shop.runtime.ready(step) else ''}:"
+        yield from (f"  {line}" for line in shop.runtime.recipe(step).rstrip().splitlines())
+    job = job_for(shop, locked.cell, locked.lock, probes_of(shop.matrix, locked.cell, Selection()))
+    yield "command:"
+    yield f"  {shlex.join(shop.runtime.command(job, chain[-1]))}"
+
+
+def _hush(_line: str) -> None:
+    """Say nothing."""

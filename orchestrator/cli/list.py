@@ -1,0 +1,84 @@
+"""`orchestrator list`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orchestrator.cli.options import matrix_argument, selection_of, selection_options, store_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from orchestrator.model import Cell, Matrix
+
+
+@click.command()
+@matrix_argument
+@selection_options
+@click.option("--all", "everything", is_flag=True, help="Also the cells that are excluded or not selected.")
+@click.option(
+    "--format", "format_", type=click.Choice(["table", "ids", "json"]), default="table", show_default=True
+)
+@store_option
+def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the options say
+    """List the cells of MATRIX that a run would measure."""
+    from orchestrator.config import load  # noqa: PLC0415
+    from orchestrator.errors import NothingSelectedError  # noqa: PLC0415
+    from orchestrator.matrix import expand, select  # noqa: PLC0415
+    from orchestrator.pipeline import axis_versions  # noqa: PLC0415
+    from orchestrator.resolve import Pages  # noqa: PLC0415
+
+    matrix = load(given["matrix"])
+    pages = Pages(given["store"].absolute() / "cache" / "index", matrix.indexes)
+    cells = expand(matrix, axis_versions(matrix, pages))
+    chosen = select(matrix, cells, selection_of(given))
+    shown = cells if given["everything"] else chosen
+    if not shown:
+        raise NothingSelectedError(
+            "no cell is selected", hint="`orchestrator list --all` shows every cell and why"
+        )
+    click.echo(_render(given["format_"], matrix, shown, {cell.id for cell in chosen}))
+
+
+def _render(format_: str, matrix: Matrix, cells: Sequence[Cell], chosen: set[str]) -> str:
+    if format_ == "ids":
+        return "\n".join(cell.id for cell in cells)
+    if format_ == "json":
+        return json.dumps([_entry(cell, chosen) for cell in cells], indent=2)
+    from tabulate import tabulate  # noqa: PLC0415
+
+    rows = [
+        [_mark(cell, chosen), cell.id, cell.device.value, _versions(cell), cell.excluded or ""] for cell in cells
+    ]
+    if not any(cell.excluded for cell in cells):
+        rows = [row[:-1] for row in rows]
+    table = tabulate(rows, headers=["", "cell", "device", "versions", "excluded because"][: len(rows[0])])
+    issues = len(
+        {issue for issue in matrix.issues if any(c.stack in matrix.issues[issue].subjects for c in cells)}
+    )
+    return f"{table}\n\n{len(chosen)} of {len(cells)} cells selected, {issues} issues ask about them"
+
+
+def _mark(cell: Cell, chosen: set[str]) -> str:
+    return "*" if cell.id in chosen else "-"
+
+
+def _versions(cell: Cell) -> str:
+    pairs = [f"{name} {str(spec).removeprefix('==')}" for name, spec in cell.requires.items()]
+    return ", ".join(pairs)
+
+
+def _entry(cell: Cell, chosen: set[str]) -> dict[str, object]:
+    return {
+        "id": cell.id,
+        "stack": cell.stack,
+        "device": cell.device.value,
+        "python": cell.python,
+        "versions": {name: str(version) for name, version in cell.versions.items()},
+        "requires": {name: str(specifier) for name, specifier in cell.requires.items()},
+        "selected": cell.id in chosen,
+        "excluded": cell.excluded,
+    }

@@ -1,0 +1,95 @@
+"""Reports to where the user wants them, and the exit code they come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.style import Style
+
+from orchestrator.errors import EnvironmentUnusableError, ExitCode
+from orchestrator.files import write_atomic
+from orchestrator.model import Outcome
+from orchestrator.report import FORMATS, render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.console import Console
+
+    from orchestrator.model import Report
+
+_NARROWEST = 80
+"""Columns below which a report is not squeezed; also what a pipe gets."""
+
+_STYLES = {
+    "heading": "bold",
+    "issue": "bold",
+    "ok": "green",
+    "affected": "red",
+    "unknown": "yellow",
+    "finding": "bold red",
+    "muted": "dim",
+}
+
+_INCOMPLETE = (Outcome.BUILD_FAILED, Outcome.INFRA, Outcome.NOT_RUN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """One report: its format, and the file it goes to or None for standard output."""
+
+    format: str
+    path: Path | None
+
+
+def parse_reports(texts: Sequence[str]) -> tuple[Wanted, ...]:
+    """Read `FORMAT[:FILE]`; nothing given means text on standard output.
+
+    Raises:
+        click.BadParameter: there is no such format.
+    """
+    wanted = []
+    for text in texts or ("text",):
+        name, _, file = text.partition(":")
+        if name not in FORMATS:
+            raise click.BadParameter(f"{name!r} is not one of {', '.join(FORMATS)}", param_hint="--report")
+        wanted.append(Wanted(format=name, path=Path(file) if file else None))
+    return tuple(wanted)
+
+
+def write_reports(report: Report, wanted: Sequence[Wanted], out: Console) -> None:
+    """Write every report that is wanted; a file is replaced as a whole or not at all."""
+    for one in wanted:
+        if one.path is None:
+            text = render(report, one.format, width=max(out.width, _NARROWEST), style=_styler(out))
+            click.echo(text, nl=False, color=True)
+            continue
+        try:
+            write_atomic(one.path, render(report, one.format).encode())
+        except OSError as error:
+            hint = "the results are kept: `orchestrator report` writes them again"
+            raise EnvironmentUnusableError(f"cannot write {one.path}: {error.strerror}", hint=hint) from None
+
+
+def exit_code(report: Report) -> ExitCode:
+    """Return what a report comes to: findings first, then what could not be measured."""
+    if report.findings:
+        return ExitCode.FINDINGS
+    points = (point for series in report.series for point in series.points)
+    if any(point.outcome in _INCOMPLETE for point in points):
+        return ExitCode.INCOMPLETE
+    return ExitCode.OK
+
+
+def _styler(console: Console) -> Callable[[str, str], str] | None:
+    if not console.is_terminal or console.no_color:
+        return None
+    styles = {role: Style.parse(style) for role, style in _STYLES.items()}
+
+    def style(role: str, text: str) -> str:
+        return styles[role].render(text) if role in styles else text
+
+    return style

@@ -1,0 +1,302 @@
+"""The format of `matrix.yaml`, version 1: every key with its description.
+
+Editors show the descriptions, by way of the JSON Schema.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import PydanticCustomError, core_schema
+
+from orchestrator.config import fields, quantities
+
+if TYPE_CHECKING:
+    from orchestrator.versions import SpecifierSet, Version
+
+FORMAT = 1
+"""The version of the format that is read here."""
+
+DeviceName = Literal["cpu", "xpu", "cuda", "xla"]
+Indexes = Annotated[list[fields.IndexName], Field(min_length=1)]
+
+
+def _kebab(name: str) -> str:
+    return name.replace("_", "-")
+
+
+class Section(BaseModel):
+    """A mapping with known keys."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, alias_generator=_kebab, allow_inf_nan=False
+    )
+
+
+class Base(Section):
+    """What lies below the cells of one Python."""
+
+    image: fields.Image = Field(description="The image to start from, e.g. `python:3.11-slim`; a digest pins it.")
+    debian: fields.Debian | None = Field(
+        default=None,
+        description="The Debian suite whose python3 is this Python: the base where no registry answers.",
+    )
+
+
+class Limits(Section):
+    """What one cell may use. Beyond it, it is stopped."""
+
+    probe_timeout: quantities.Duration = Field(
+        default="2m", validate_default=True, description="How long one probe may take."
+    )
+    build_timeout: quantities.Duration = Field(
+        default="30m", validate_default=True, description="How long one layer or environment may take to build."
+    )
+    memory: quantities.Size = Field(default="8GiB", validate_default=True, description="Memory of one cell.")
+    shm: quantities.Size = Field(default="1GiB", validate_default=True, description="Size of /dev/shm.")
+    disk: quantities.Size = Field(
+        default="45GB",
+        validate_default=True,
+        description="Disk that all images and environments may take together.",
+    )
+    pids: int = Field(default=512, gt=0, le=4_194_304, description="Processes and threads of one cell.")
+
+
+class Package(Section):
+    """A package under test. The key is the name used everywhere else in this file."""
+
+    distribution: fields.Distribution | None = Field(
+        default=None, description="Its name on the index. Default: the key."
+    )
+    module: fields.Module | None = Field(
+        default=None,
+        alias="import",
+        description="The module to import. Default: the key, with `-` as `_`.",
+    )
+    repository: fields.Repository | None = Field(
+        default=None, description="Its repository (https); links to compare two releases start from it."
+    )
+    tag: fields.Tag = Field(
+        default="v{version}",
+        description="How a release is tagged: `{version}` is the version, `{public}` the same without `+local`.",
+    )
+    indexes: dict[DeviceName, Indexes] = Field(
+        default={},
+        description="Per device, the indexes to ask, in order: names from `indexes`, or `default`.",
+    )
+
+
+def _form(value: object) -> str | None:
+    match value:
+        case list():
+            return "(list)"
+        case str():
+            return "(specifier)"
+        case dict():
+            return "(mapping)"
+    return None
+
+
+Listed = Annotated[list[fields.ExactVersion], Field(min_length=1)]
+
+
+class Range(Section):
+    """Versions of an axis, with options."""
+
+    versions: Annotated[
+        Annotated[Listed, Tag("(list)")] | Annotated[fields.Specifier, Tag("(specifier)")],
+        Discriminator(
+            _form, custom_error_type="form", custom_error_message="must be a list of versions or a specifier"
+        ),
+    ] = Field(description="A list of versions, or a specifier: every release on the index that meets it.")
+    patches: Literal["newest", "all"] = Field(
+        default="newest",
+        description="With a specifier: only the newest patch release of every minor release, or all of them.",
+    )
+    prereleases: bool = Field(default=False, description="With a specifier: take pre-releases too.")
+    yanked: bool = Field(default=False, description="With a specifier: take yanked releases too.")
+
+
+AxisVersions = Annotated[
+    Annotated[Listed, Tag("(list)")]
+    | Annotated[fields.Specifier, Tag("(specifier)")]
+    | Annotated[Range, Tag("(mapping)")],
+    Discriminator(
+        _form,
+        custom_error_type="form",
+        custom_error_message="must be a list of versions, a specifier, or a mapping with `versions`",
+    ),
+]
+
+
+class Axes(Section):
+    """What varies: Python, and packages by name."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[fields.PackageName, AxisVersions]
+
+    python: Annotated[list[fields.Python], Field(min_length=1)] | None = Field(
+        default=None, description="The Pythons, each one of `bases`. Default: the first of `bases`."
+    )
+
+    @property
+    def packages(self) -> dict[str, list[Version] | SpecifierSet | Range]:
+        """The axes that are packages, in order."""
+        return self.__pydantic_extra__
+
+
+class Companion(Section):
+    """How the version of a package follows an axis: by `pairs`, `ranges` or `same`."""
+
+    follows: fields.PackageReference = Field(description="The axis it follows.")
+    pairs: dict[fields.VersionKey, fields.Specifier] | None = Field(
+        default=None,
+        min_length=1,
+        description="Version of the axis to version (or specifier) of the companion.",
+    )
+    ranges: dict[fields.SpecifierKey, fields.Specifier] | None = Field(
+        default=None,
+        min_length=1,
+        description="Specifier on the axis to version (or specifier) of the companion; the first match wins.",
+    )
+    same: Literal["minor"] | None = Field(
+        default=None,
+        description="`minor`: X.Y.Z of the axis needs X.Y.* of the companion; `pairs` or `ranges` are exceptions.",
+    )
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Companion:
+        if self.pairs is not None and self.ranges is not None:
+            raise PydanticCustomError("rules", "has both `pairs` and `ranges`: keep one")
+        if self.pairs is None and self.ranges is None and self.same is None:
+            raise PydanticCustomError("rules", "has no rule: add `pairs`, `ranges` or `same: minor`")
+        return self
+
+
+class Exclusion(Section):
+    """Cells that are not run: those for which every condition holds."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, fields.Specifier]
+
+    reason: fields.Text = Field(description="Why; shown wherever the cells would be.")
+
+    @property
+    def where(self) -> dict[str, SpecifierSet]:
+        """The conditions: axis to versions."""
+        return self.__pydantic_extra__
+
+
+class Stack(Section):
+    """A small matrix: a device, its axes, and the rules that tie packages together."""
+
+    device: DeviceName = Field(description="What the probes compute on; chooses the indexes and the passthrough.")
+    note: fields.Text | None = Field(default=None, description="A sentence for people, shown with the stack.")
+    axes: Axes = Field(description="What varies: `python`, and packages by name.")
+    companions: dict[fields.PackageName, Companion] = Field(
+        default={}, description="Packages whose version follows an axis."
+    )
+    requirements: list[fields.RequirementText] = Field(
+        default=[], description="What else every cell installs, as requirements like `numpy<3`; no URLs, no paths."
+    )
+    exclude: list[Exclusion] = Field(
+        default=[], description="Cells that are not run: conditions per axis, and the reason."
+    )
+    include: list[dict[str, fields.ExactVersion]] = Field(
+        default=[], description="Cells to add: one version for every axis."
+    )
+    resolution: fields.Resolution = Field(
+        default="as-of-release",
+        description="How everything that is not pinned is chosen: as it was when the newest pinned release came"
+        " out (`as-of-release`), as it is now (`latest`), or as it was on a date (at the end of that day, UTC).",
+    )
+
+
+class Threshold(Section):
+    """A recorded number that decides, instead of the probe's own assertion."""
+
+    metric: fields.Metric = Field(description="The name under which the probe records the number.")
+    above: float = Field(description="The version is bad where the number is above this.")
+
+
+class Issue(Section):
+    """An upstream problem and the probes that show it. The key is its id."""
+
+    title: fields.Text = Field(description="What is wrong, in the words of the upstream issue.")
+    link: fields.Link | None = Field(default=None, description="Where it is discussed (http or https).")
+    probes: Annotated[list[fields.NodeId], Field(min_length=1)] = Field(
+        description="The probes that show it: `file.py::test` or `file.py::Class::test`."
+    )
+    subject: dict[fields.Name, fields.PackageReference] = Field(
+        min_length=1, description="Stack to the axis along which the issue is followed there."
+    )
+    expect: Literal["ok", "affected"] | None = Field(
+        default=None, description="The state expected at the newest version; another one is reported."
+    )
+    shows: fields.Excerpt | None = Field(
+        default=None, description="Text that a failure must contain to count; another failure is an error."
+    )
+    threshold: Threshold | None = Field(default=None, description="Judge by a number that the probe records.")
+    absent: Literal["bad", "unknown"] = Field(
+        default="unknown", description="What a version means that lacks the API that the probe needs."
+    )
+    timeout: Literal["bad", "unknown"] = Field(
+        default="bad", description="What a probe means that takes too long."
+    )
+
+
+class File(Section):
+    """Upstream issues, the probes that show them, and the releases to run them on."""
+
+    version: int = Field(ge=FORMAT, description="The version of this format.", json_schema_extra={"const": FORMAT})
+    probes: fields.Directory = Field(
+        default="probes", description="Directory of the probes, relative to this file."
+    )
+    images: fields.Directory = Field(
+        default="images", description="Directory of the image templates, relative to this file."
+    )
+    indexes: dict[fields.IndexName, fields.IndexUrl] = Field(
+        default={},
+        description="Package indexes by name (https, http or file). `default` is not declared: it is the index"
+        " that the installer uses when told nothing.",
+    )
+    bases: dict[fields.Python, Base] = Field(min_length=1, description="The base of every Python, like `3.11`.")
+    limits: Limits = Field(default=Limits(), description="What one cell may use.")
+    packages: dict[fields.PackageName, Package] = Field(description="The packages under test.", min_length=1)
+    stacks: dict[fields.Name, Stack] = Field(description="The matrices to run.", min_length=1)
+    issues: dict[fields.Name, Issue] = Field(default={}, description="The issues to follow.")
+    environment: dict[fields.Variable, fields.VariableValue] = Field(
+        default={}, description="Environment variables of all probes. Not for secrets."
+    )
+
+
+class _Schema(GenerateJsonSchema):
+    """Without a title per field, which editors would show in front of the description."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
+        return False
+
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
+        # Pydantic describes the keys that match and leaves the others free.
+        described = super().dict_schema(schema)
+        if "patternProperties" in described:
+            described["additionalProperties"] = False
+        return described
+
+    # An optional key is left out, never empty: `document` refuses a null wherever it stands.
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        described = super().default_schema(schema)
+        if described.get("default", ...) is None:
+            del described["default"]
+        return described
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of the format, for editors and for `orchestrator schema`."""
+    described = File.model_json_schema(by_alias=True, schema_generator=_Schema)
+    return {"$schema": _Schema.schema_dialect, **described, "title": "matrix.yaml"}

@@ -1,0 +1,186 @@
+"""Run probes in hardened containers, on images that share their layers."""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orchestrator.execute.console import Console
+from orchestrator.execute.devices import missing
+from orchestrator.execute.docker_container import Container
+from orchestrator.execute.docker_harvest import harvest_container
+from orchestrator.execute.docker_spec import PROBES, RUNNER, specify
+from orchestrator.execute.handover import describe, hand_over
+from orchestrator.execute.ladder import see_through
+from orchestrator.execute.owner import owner
+from orchestrator.execute.port import RawAttempt
+from orchestrator.execute.runner import PAYLOAD
+from orchestrator.images import (
+    ENGINE_ERRORS,
+    Bases,
+    Builds,
+    Certificates,
+    Engine,
+    Layers,
+    brief,
+    connect,
+    plan_layers,
+    reference,
+    unreachable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from threading import Event
+
+    from docker import APIClient
+
+    from orchestrator.execute.docker_spec import ContainerSpec
+    from orchestrator.execute.port import Base, Job, Plan, Step
+    from orchestrator.images import BuilderName
+    from orchestrator.model import BaseImage, Limits, Lock
+
+
+_SIGNAL_BASE = 128
+
+
+def engine_missing() -> str | None:
+    """Return why no engine answers here, None where one does; takes a few seconds at most."""
+    return unreachable()
+
+
+class DockerRuntime:
+    """Environments are images, and every attempt is a container of its own (see `Runtime`)."""
+
+    name = "docker"
+    notices: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        cache: Path,
+        images: Path,
+        *,
+        builder: BuilderName = "auto",
+        certificates: Path | None = None,
+        payload: Path = PAYLOAD,
+        clients: Callable[[float], APIClient] = connect,
+    ) -> None:
+        cache = cache / "docker"
+        self._engine = Engine(clients)
+        self._builds = Builds(
+            self._engine,
+            builder=builder,
+            certificates=Certificates(cache / "certificates.txt", certificates),
+            logs=cache / "logs",
+        )
+        self._bases = Bases(self._engine, self._builds, cache=cache, dockerfile=images / "base.Dockerfile")
+        self._layers = Layers(self._engine, self._bases, self._builds, dockerfile=images / "layer.Dockerfile")
+        self._payload = payload
+
+    def base(self, image: BaseImage, say: Callable[[str], None]) -> Base:
+        """Find or make the base of one Python."""
+        return self._bases.find(image, say)
+
+    def plan(self, locks: Sequence[tuple[Lock, Base]]) -> Plan:
+        """Plan the layers of all locks together."""
+        return plan_layers(locks, self._layers.dockerfile)
+
+    def ready(self, step: Step) -> bool:
+        """Tell whether the step's image is there."""
+        return self._layers.ready(step)
+
+    def prepare(self, step: Step, limits: Limits, say: Callable[[str], None], cancel: Event) -> None:
+        """Build the step's image."""
+        self._layers.prepare(step, say, timeout=limits.build_timeout, cancel=cancel)
+
+    def execute(self, job: Job, step: Step, say: Callable[[str], None], cancel: Event) -> RawAttempt:
+        """Run a job in a container of its own, which is gone afterwards."""
+        if (reason := missing(job.device)) is not None:
+            return RawAttempt(started=False, failure=reason)
+        hand_over(job, describe(job, probes=PROBES, runner=RUNNER))
+        console = Console(job.directory / "log.txt")
+        container: Container | None = None
+        try:
+            container = Container.create(self._engine, self._spec(job, step))
+            attempt = _run(container, console, job, cancel)
+            attempt = self._collect(container, attempt, job)
+        except ENGINE_ERRORS as error:
+            attempt = RawAttempt(started=False, failure=f"the Docker engine: {brief(error)}")
+        finally:
+            if container is not None:
+                if (left := container.remove()) is not None:
+                    say(f"container orchestrator-{job.attempt} is still there: {left}")
+                container.drain()
+            log = console.close()
+        return replace(attempt, log=log)
+
+    def _collect(self, container: Container, attempt: RawAttempt, job: Job) -> RawAttempt:
+        if not attempt.started:
+            return attempt
+        harvest = harvest_container(self._engine.api, container.id)
+        harvest.keep(job.directory / "out")
+        return replace(attempt, artifacts=harvest.taken, refused=harvest.refused)
+
+    def held(self) -> dict[str, int]:
+        """Return every step image that is there, with the bytes of the layers that it adds."""
+        return self._layers.held()
+
+    def discard(self, key: str) -> None:
+        """Remove a step's image, unless others stand on it."""
+        self._layers.discard(key)
+
+    def command(self, job: Job, step: Step) -> tuple[str, ...]:
+        """Return the `docker run` that does what `execute` does."""
+        return self._spec(job, step).argv()
+
+    def recipe(self, step: Step) -> str:
+        """Return the Dockerfile of the step with what it installs."""
+        return self._layers.recipe(step)
+
+    def close(self) -> None:
+        """Close the connections to the engine."""
+        self._engine.close()
+
+    def _spec(self, job: Job, step: Step) -> ContainerSpec:
+        return specify(
+            job,
+            image=reference(step.key),
+            payload=self._payload,
+            labels={**owner(), "io.orchestrator.cell": job.cell, "io.orchestrator.attempt": job.attempt},
+        )
+
+
+def _run(container: Container, console: Console, job: Job, cancel: Event) -> RawAttempt:
+    """See a created container through to its end."""
+    start = time.monotonic()
+    try:
+        container.start(console)
+    except ENGINE_ERRORS as error:
+        return RawAttempt(started=False, failure=f"the container did not start: {brief(error)}")
+    ending = see_through(container, deadline=job.deadline, cancel=cancel)
+    duration = time.monotonic() - start
+    if ending.survived:
+        return RawAttempt(
+            started=False,
+            failure="the container does not end, not even by SIGKILL: its device or disk may be wedged",
+            deadline_passed=ending.deadline_passed,
+            cancelled=ending.cancelled,
+            duration=duration,
+        )
+    container.drain()
+    state = container.state()
+    if state.error:
+        return RawAttempt(started=False, failure=f"the container did not run: {state.error}", duration=duration)
+    number = state.exit_code - _SIGNAL_BASE
+    by_signal = number in signal.valid_signals()
+    return RawAttempt(
+        exit_code=None if by_signal else state.exit_code,
+        signal=number if by_signal else None,
+        deadline_passed=ending.deadline_passed,
+        cancelled=ending.cancelled,
+        out_of_memory=state.out_of_memory,
+        duration=duration,
+    )

@@ -1,0 +1,142 @@
+"""One container's life: created, started, read, signalled, looked at, removed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from docker.errors import APIError, NotFound
+
+from orchestrator.images import ENGINE_ERRORS
+
+if TYPE_CHECKING:
+    import signal
+
+    from docker import APIClient
+
+    from orchestrator.execute.console import Console
+    from orchestrator.execute.docker_spec import ContainerSpec
+    from orchestrator.images import Engine
+
+_CONFLICT = 409
+_NOT_MODIFIED = 304
+_REMOVALS = 10
+_PAUSE = 0.5
+_LOG_GRACE = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What the engine says of a container that has ended."""
+
+    exit_code: int
+    out_of_memory: bool
+    error: str
+
+
+class Container:
+    """A created container; a `Target` for the ladder."""
+
+    def __init__(self, engine: Engine, identity: str) -> None:
+        self._engine = engine
+        self._api = engine.api
+        self.id = identity
+        self._reader: threading.Thread | None = None
+        self._read = threading.Event()
+
+    @classmethod
+    def create(cls, engine: Engine, spec: ContainerSpec) -> Container:
+        """Create the container; one of the same name is what an attempt that died has left, and goes first."""
+        try:
+            return cls(engine, spec.create(engine.api))
+        except APIError as error:
+            if error.status_code != _CONFLICT:
+                raise
+        except ENGINE_ERRORS:
+            # The answer was lost, the container may be there all the same.
+            found = _find(engine.api, spec.name)
+            if found is None:
+                raise
+            return cls(engine, found)
+        remove(engine.api, spec.name)
+        return cls(engine, spec.create(engine.api))
+
+    def start(self, console: Console) -> None:
+        """Start it with somebody listening."""
+        client = self._engine.client(timeout=60)
+        stream = client.attach(self.id, stdout=True, stderr=True, stream=True, logs=True)
+
+        def read() -> None:
+            try:
+                for chunk in stream:
+                    console.write(chunk)
+            except (*ENGINE_ERRORS, ValueError):  # cut off: the log is what came until then
+                pass
+            finally:
+                self._read.set()
+                self._engine.release(client)
+
+        self._reader = threading.Thread(target=read, name=f"log-{self.id[:12]}", daemon=True)
+        self._reader.start()
+        self._api.start(self.id)
+
+    def ended(self, wait: float) -> bool:
+        """Wait up to so many seconds; tell whether it has ended. The end of the log is only a hint to look."""
+        if not self._read.wait(wait):
+            pass
+        elif wait:
+            time.sleep(min(wait, 0.02))
+        state = self._api.inspect_container(self.id)["State"]
+        return not state.get("Running") and not state.get("Restarting")
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to its first process."""
+        try:
+            self._api.kill(self.id, signal=number.name)
+        except APIError as error:
+            # Not there or not running: it has ended in the meantime.
+            if error.status_code not in (404, _CONFLICT) and "is not running" not in str(error.explanation):
+                raise
+
+    def state(self) -> State:
+        """Return how it ended."""
+        state: dict[str, Any] = self._api.inspect_container(self.id)["State"]
+        return State(
+            exit_code=int(state["ExitCode"]),
+            out_of_memory=bool(state.get("OOMKilled")),
+            error=str(state.get("Error") or ""),
+        )
+
+    def drain(self) -> None:
+        """Give the reader of the log a moment to reach its end; a process that holds it open cannot keep us."""
+        if self._reader is not None:
+            self._reader.join(_LOG_GRACE)
+
+    def remove(self) -> str | None:
+        """Remove it with its volume; return why that was not possible."""
+        return remove(self._api, self.id)
+
+
+def remove(api: APIClient, name: str) -> str | None:
+    """Remove a container and its volumes, whatever state it is in; return why that was not possible."""
+    reason = None
+    for _ in range(_REMOVALS):
+        try:
+            api.remove_container(name, v=True, force=True)
+        except NotFound:
+            return None
+        except ENGINE_ERRORS as error:  # busy, or being removed already
+            reason = str(error)
+            time.sleep(_PAUSE)
+        else:
+            return None
+    return reason
+
+
+def _find(api: APIClient, name: str) -> str | None:
+    with suppress(*ENGINE_ERRORS):  # the engine is still not well: then there is nothing to find
+        return str(api.inspect_container(name)["Id"])
+    return None

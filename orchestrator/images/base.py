@@ -1,0 +1,161 @@
+"""The base of every Python: found once, remembered by what it is, made again when something needs it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uv import find_uv_bin
+
+from orchestrator.errors import EnvironmentUnusableError
+from orchestrator.execute.port import Base, StepFailedError
+from orchestrator.images.builder import BASE_LABEL, BELOW_LABEL, CREATED_LABEL, STEP_LABEL, Build
+from orchestrator.images.memory import Memory, Remembered
+from orchestrator.images.origins import Found, OriginError, Origins
+from orchestrator.model import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from threading import Event
+
+    from orchestrator.images.building import Builds
+    from orchestrator.images.engine import Engine
+    from orchestrator.model import BaseImage
+
+_ELF = b"\x7fELF"
+
+
+class Bases:
+    """Finds bases, and makes the prepared image that layers are built on: the origin plus `base.Dockerfile`."""
+
+    def __init__(self, engine: Engine, builds: Builds, *, cache: Path, dockerfile: Path) -> None:
+        self._engine = engine
+        self._builds = builds
+        self._origins = Origins(engine, cache)
+        self._memory = Memory(cache / "bases.json")
+        self._dockerfile = dockerfile
+        self._images: dict[str, BaseImage] = {}
+
+    def find(self, image: BaseImage, say: Callable[[str], None]) -> Base:
+        """Return the base of one Python; a remembered one without asking the engine.
+
+        Raises:
+            EnvironmentUnusableError: no way to get it works here.
+        """
+        remembered = self._memory.get(image)
+        if remembered is None:
+            with self._memory.locked():
+                remembered = self._memory.get(image) or self._search(image, say)
+        base = self._base(image, remembered)
+        self._images[base.digest] = image
+        return base
+
+    def ensure(self, base: Base, say: Callable[[str], None], *, timeout: float, cancel: Event) -> None:
+        """Make the prepared image of a base where the engine does not have it.
+
+        Raises:
+            StepFailedError: it cannot be made, or only as another one than the results will be recorded under.
+        """
+        if self._engine.image(base.reference) is not None:
+            return
+        with self._memory.locked():
+            if self._engine.image(base.reference) is not None:
+                return
+            self._build(base, self._again(base, say), say, timeout, cancel)
+
+    def _ways(
+        self, image: BaseImage, say: Callable[[str], None], remembered: Remembered | None = None
+    ) -> list[tuple[str, Callable[[], Found]]]:
+        identity = remembered.identity if remembered else None
+        ways: list[tuple[str, Callable[[], Found]]] = [
+            ("local", lambda: self._origins.local(image)),
+            ("pulled", lambda: self._origins.pulled(image, say, identity)),
+            ("bootstrapped", lambda: self._origins.bootstrapped(image, say)),
+        ]
+        # The way that led there before comes first; the sort keeps the order of the others.
+        return sorted(ways, key=lambda way: remembered is None or way[0] != remembered.way)
+
+    def _search(self, image: BaseImage, say: Callable[[str], None]) -> Remembered:
+        tried: list[str] = []
+        for way, get in self._ways(image, say):
+            try:
+                found = get()
+            except OriginError as error:
+                tried.append(str(error))
+                if way == "pulled":
+                    say(str(error))
+                continue
+            return self._keep(image, way, found)
+        raise EnvironmentUnusableError(
+            f"no base image for Python {image.python}: {'; '.join(tried)}",
+            hint=f"load an image with Python {image.python} as {image.image}, or use --runtime venv",
+        )
+
+    def _again(self, base: Base, say: Callable[[str], None]) -> Found:
+        """Get the very image that a base was found as."""
+        image = self._images.get(base.digest)
+        remembered = self._memory.get(image) if image else None
+        if image is None or remembered is None:
+            raise StepFailedError(f"the base of Python {base.python} is not known here: ask for it first")
+        tried: list[str] = []
+        other: tuple[str, Found] | None = None
+        for way, get in self._ways(image, say, remembered):
+            try:
+                found = get()
+            except OriginError as error:
+                tried.append(str(error))
+                continue
+            if found.identity == remembered.identity:
+                return found
+            other = other or (way, found)
+        if other is None:
+            raise StepFailedError(f"the base of Python {base.python} is gone: {'; '.join(tried)}")
+        self._keep(image, *other)
+        raise StepFailedError(
+            f"the base of Python {base.python} is gone ({remembered.words}, {remembered.identity[:19]}) and what "
+            f"can be had instead is another one ({other[1].words}, {other[1].identity[:19]}); "
+            "start again to run on that one"
+        )
+
+    def _build(self, base: Base, origin: Found, say: Callable[[str], None], timeout: float, cancel: Event) -> None:
+        say(f"preparing the base of Python {base.python} ({origin.words})")
+        build = Build(
+            tag=base.reference,
+            key=base.digest,
+            dockerfile=self._dockerfile.read_text(encoding="utf-8"),
+            files={"uv": _installer()},
+            arguments={"BASE": origin.reference, "PYTHON": base.python, "STEP": base.digest},
+            labels=labels(base, base.digest, origin.reference),
+        )
+        self._builds.run(build, say, timeout=timeout, cancel=cancel)
+
+    def _keep(self, image: BaseImage, way: str, found: Found) -> Remembered:
+        remembered = Remembered(identity=found.identity, way=way, words=found.words)
+        self._memory.put(image, remembered)
+        return remembered
+
+    def _base(self, image: BaseImage, remembered: Remembered) -> Base:
+        # The installer's version is left out: it does not run when probes do.
+        text = self._dockerfile.read_text(encoding="utf-8")
+        identity = digest(["base", remembered.identity, image.python, text])
+        return Base(
+            python=image.python,
+            digest=identity,
+            reference=f"orchestrator/base:{identity[:24]}",
+            origin=remembered.words,
+        )
+
+
+def labels(base: Base, key: str, below: str) -> dict[str, str]:
+    """Return what an image of ours says about itself: what it is, and on which image it stands."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {STEP_LABEL: key, BASE_LABEL: base.digest, BELOW_LABEL: below, CREATED_LABEL: now}
+
+
+def _installer() -> Path:
+    path = Path(find_uv_bin())
+    with path.open("rb") as file:
+        if file.read(4) != _ELF:
+            raise StepFailedError(f"{path} is no Linux program, and images are Linux: build on a Linux host")
+    return path

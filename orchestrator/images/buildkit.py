@@ -1,0 +1,187 @@
+"""Build through the docker command, whose BuildKit the Engine API does not offer."""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from orchestrator.images.builder import OURS, Build, BuildError
+from orchestrator.images.engine import ENGINE_ERRORS, endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from threading import Event
+
+    from orchestrator.images.engine import Engine
+
+_TICK = 0.2
+_GRACE = 10.0
+_TRIAL_TIMEOUT = 20.0
+_PASSED_ON = ("PATH", "HOME", "LANG", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "XDG_RUNTIME_DIR")
+
+
+class BuildKitBuilder:
+    """BuildKit behind one way of calling it, for example `docker build` or `docker buildx build --load`."""
+
+    name = "buildkit"
+
+    def __init__(self, engine: Engine, command: tuple[str, ...]) -> None:
+        self._engine = engine
+        self.command = command
+
+    def build(self, build: Build, *, line: Callable[[str], None], timeout: float, cancel: Event) -> None:
+        """Build and tag one image (see `Builder.build`)."""
+        argv = [*self.command, "--progress=plain", "--tag", build.tag]
+        for name, value in build.arguments.items():
+            argv += ["--build-arg", f"{name}={value}"]
+        for name, value in build.labels.items():
+            argv += ["--label", f"{name}={value}"]
+        since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        try:
+            with build.context() as context:
+                _run([*argv, "-"], context, line, timeout, cancel)
+        finally:
+            self._forget(since)
+
+    def _forget(self, since: str) -> None:
+        """Drop BuildKit's own hold on our layers: removing the image must give the space back."""
+        with suppress(*ENGINE_ERRORS):  # what is not dropped now goes when the engine cleans up by itself
+            api = self._engine.api
+            for identity in own_records(api.df().get("BuildCache") or [], since):
+                api.prune_builds(filters={"id": identity}, all=True)  # type: ignore[arg-type]
+
+
+def own_records(records: list[dict[str, Any]], since: str) -> list[str]:
+    """Return the ids of the cache records that a build of ours has made, children first.
+
+    Records carry no labels. Ours are those of an instruction that runs our installer, with what they stand on,
+    and the unpacked contexts made `since` (UTC, ISO 8601): nobody's build can hit one of those again.
+    """
+    by_id = {record["ID"]: record for record in records if not record.get("InUse")}
+    own: dict[str, None] = {}
+    for record in by_id.values():
+        if OURS in record.get("Description", ""):
+            at: dict[str, Any] | None = record
+            while at is not None:
+                own[at["ID"]] = None
+                at = by_id.get(at.get("Parent", ""))
+    for identity, record in by_id.items():
+        what = record.get("Description", "")
+        unpacked = what == "fileop target" and not record.get("Parent")
+        if record.get("CreatedAt", "") >= since and (
+            unpacked or what.startswith("http url http://build-context-")
+        ):
+            own[identity] = None
+    return list(own)
+
+
+def find_buildkit(engine: Engine) -> BuildKitBuilder | None:
+    """Return the first way of calling BuildKit that really builds something, None where none does."""
+    for command in _candidates():
+        builder = BuildKitBuilder(engine, command)
+        if _works(builder, engine):
+            return builder
+    return None
+
+
+def _candidates() -> Iterator[tuple[str, ...]]:
+    seen: set[Path] = set()
+    for directory in os.get_exec_path():
+        found = shutil.which("docker", path=directory)
+        if found and (real := Path(found).resolve()) not in seen:
+            seen.add(real)
+            yield (found, "build")
+            yield (found, "buildx", "build", "--load")
+
+
+def _works(builder: BuildKitBuilder, engine: Engine) -> bool:
+    """Build an image of nothing and remove it again: version numbers do not tell, trying does."""
+    tag = f"orchestrator/trial:{os.getpid()}-{threading.get_ident()}"
+    trial = Build(tag=tag, key="trial", dockerfile="FROM scratch\nLABEL io.orchestrator.tool=trial\n")
+    try:
+        builder.build(trial, line=lambda _: None, timeout=_TRIAL_TIMEOUT, cancel=threading.Event())
+        return engine.image(tag) is not None
+    except (BuildError, *ENGINE_ERRORS):
+        return False
+    finally:
+        with suppress(*ENGINE_ERRORS):  # there is none where the trial failed
+            engine.api.remove_image(tag)
+
+
+def _environment() -> dict[str, str]:
+    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    # The endpoint that the API calls use, whatever context the command line has; and no proxy of the host.
+    return passed | {"DOCKER_HOST": endpoint(), "DOCKER_BUILDKIT": "1", "BUILDX_NO_DEFAULT_ATTESTATIONS": "1"}
+
+
+def _run(argv: list[str], stdin: IO[bytes], line: Callable[[str], None], timeout: float, cancel: Event) -> None:
+    deadline = time.monotonic() + timeout
+    try:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=_environment(),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise BuildError(f"{argv[0]} cannot be started: {error.strerror}") from error
+    with process:
+        lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        threading.Thread(target=_feed, args=(process, stdin), daemon=True).start()
+        reader = threading.Thread(target=_read, args=(process, lines), daemon=True)
+        reader.start()
+        why = None
+        while process.poll() is None and why is None:
+            _drain(lines, line, wait=_TICK)
+            if cancel.is_set():
+                why = "cancelled"
+            elif time.monotonic() > deadline:
+                why = f"not done after {timeout:.0f} s"
+        if why is not None:
+            _stop(process)
+        reader.join(_GRACE)
+        _drain(lines, line, wait=0)
+        if why is not None:
+            raise BuildError(f"the build was stopped: {why}", stopped=True)
+        if process.returncode != 0:
+            raise BuildError(f"the build ended with exit status {process.returncode}")
+
+
+def _feed(process: subprocess.Popen[bytes], source: IO[bytes]) -> None:
+    if process.stdin is not None:
+        with suppress(OSError, ValueError), process.stdin:  # it ended before it had read everything
+            shutil.copyfileobj(source, process.stdin)
+
+
+def _read(process: subprocess.Popen[bytes], lines: queue.SimpleQueue[str]) -> None:
+    if process.stdout is not None:
+        for raw in process.stdout:
+            if text := raw.decode(errors="replace").rstrip():
+                lines.put(text)
+
+
+def _drain(lines: queue.SimpleQueue[str], line: Callable[[str], None], *, wait: float) -> None:
+    with suppress(queue.Empty):
+        line(lines.get(timeout=wait) if wait else lines.get_nowait())
+        while True:
+            line(lines.get_nowait())
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    for number, grace in ((signal.SIGINT, _GRACE), (signal.SIGKILL, _GRACE)):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(grace)
+            return

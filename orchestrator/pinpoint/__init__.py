@@ -1,0 +1,22 @@
+"""Where an issue was introduced and where it was fixed: inference over what was measured, and nothing else."""
+
+from orchestrator.pinpoint.answer import answer
+from orchestrator.pinpoint.collapse import Group, collapse
+from orchestrator.pinpoint.expectations import unexpected
+from orchestrator.pinpoint.measured import Measured
+from orchestrator.pinpoint.series import PYTHON, series
+from orchestrator.pinpoint.transitions import newest_known, ordered, state, transitions
+
+__all__ = [
+    "PYTHON",
+    "Group",
+    "Measured",
+    "answer",
+    "collapse",
+    "newest_known",
+    "ordered",
+    "series",
+    "state",
+    "transitions",
+    "unexpected",
+]

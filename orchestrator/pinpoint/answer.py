@@ -1,0 +1,64 @@
+"""The whole answer of one matrix, ready to be shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.utils import canonicalize_name
+
+from orchestrator.model import CellRow, Report, Setting, Topic
+from orchestrator.pinpoint.expectations import unexpected
+from orchestrator.pinpoint.series import series
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from orchestrator.model import Matrix, Provenance
+    from orchestrator.pinpoint.measured import Measured
+
+
+def answer(
+    matrix: Matrix,
+    measured: Sequence[Measured],
+    provenance: Provenance,
+    notices: Sequence[str] = (),
+) -> Report:
+    """Return the report of all cells of a matrix, or of those that were selected."""
+    found = series(matrix, measured)
+    return Report(
+        series=found,
+        findings=unexpected(matrix, found),
+        cells=tuple(_row(matrix, one) for one in measured),
+        issues={i.id: Topic(title=i.title, link=i.link) for i in matrix.issues.values()},
+        stacks={s.name: Setting(device=s.device, note=s.note) for s in matrix.stacks.values()},
+        provenance=provenance,
+        notices=tuple(notices),
+    )
+
+
+def _row(matrix: Matrix, measured: Measured) -> CellRow:
+    cell = measured.cell
+    return CellRow(
+        cell=cell.id,
+        stack=cell.stack,
+        python=cell.python,
+        versions={name: _version(matrix, measured, name) for name in cell.requires},
+        outcome=None if cell.excluded else measured.outcome,
+        excluded=cell.excluded is not None,
+        reason=cell.excluded or measured.reason or _signature(measured),
+    )
+
+
+def _signature(measured: Measured) -> str | None:
+    """Return what the judgements say of the outcome of the whole cell."""
+    outcome = measured.outcome
+    return next((j.signature for j in measured.judgements.values() if j.outcome is outcome and j.signature), None)
+
+
+def _version(matrix: Matrix, measured: Measured, package: str) -> str:
+    if measured.lock is not None:
+        locked = measured.lock.version(canonicalize_name(matrix.packages[package].distribution))
+        if locked is not None:
+            return str(locked)
+    exact = measured.cell.versions.get(package)
+    return str(exact) if exact is not None else str(measured.cell.requires[package])

@@ -1,0 +1,175 @@
+"""The straight line from a matrix to its report: choose cells, lock them, run what is not known, judge, infer."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections import Counter
+from datetime import UTC, datetime
+from importlib.metadata import version as installed
+from typing import TYPE_CHECKING
+
+from orchestrator.execute.devices import missing
+from orchestrator.execute.progress import Task, TaskKind
+from orchestrator.execute.runner import runner_digest
+from orchestrator.matrix import AxisVersions, Selection, asked, expand, pick, select
+from orchestrator.measure import Known, Options, Workshop, measure
+from orchestrator.model import (
+    Cell,
+    Import,
+    LockedCell,
+    Matrix,
+    Outcome,
+    ProbeResult,
+    Provenance,
+    Report,
+    Unresolvable,
+    VersionRange,
+    digest,
+)
+from orchestrator.pinpoint import Measured, answer
+from orchestrator.results import ReuseKeys, blanket, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from orchestrator.execute.port import Base
+    from orchestrator.resolve import Pages
+
+
+def run(shop: Workshop, options: Options) -> Report:
+    """Measure what is not known yet of the selected cells and answer for all of them."""
+    started = datetime.now(UTC)
+    cells = choose(shop.matrix, shop.resolver.pages, options.selection)
+    absent = {
+        stack: why for stack in {c.stack for c in cells} if (why := _no_device(shop.matrix, stack)) is not None
+    }
+    here = [cell for cell in cells if cell.excluded is None and cell.stack not in absent]
+    shop.observer.phase(f"resolving {len(here)} cells")
+    locked = {one.cell.id: one for one in shop.resolver.resolve(here)}
+    known = _recall(shop, options, [one for one in locked.values() if isinstance(one, LockedCell)])
+    measure(shop, options, known)
+    measured = [
+        _measured(shop.matrix, options.selection, cell, absent.get(cell.stack), locked.get(cell.id), known)
+        for cell in cells
+    ]
+    provenance = Provenance(
+        tool=f"matrix-orchestrator {installed('matrix-orchestrator')}",
+        matrix=digest(shop.matrix.path.read_text(encoding="utf-8-sig")),
+        started=started,
+        runtime=shop.runtime.name,
+        host=f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} CPUs",
+    )
+    return answer(shop.matrix, measured, provenance, (*shop.runtime.notices, *_warnings(locked.values())))
+
+
+def choose(matrix: Matrix, pages: Pages, selection: Selection) -> tuple[Cell, ...]:
+    """Return the selected cells and, for the report, the excluded ones of their stacks."""
+    cells = expand(matrix, axis_versions(matrix, pages))
+    chosen = select(matrix, cells, selection)
+    stacks = {cell.stack for cell in chosen}
+    return tuple(cell for cell in cells if cell in chosen or (cell.excluded and cell.stack in stacks))
+
+
+def axis_versions(matrix: Matrix, pages: Pages) -> AxisVersions:
+    """Read the versions of every axis that is given as a range, from the first index that has the project.
+
+    Raises:
+        EnvironmentUnusableError: no index answered.
+    """
+    found = {}
+    for stack in matrix.stacks.values():
+        for axis in stack.axes:
+            if isinstance(axis.versions, VersionRange):
+                package = matrix.packages[axis.package]
+                releases = pages.offered(package.candidates(stack.device), package.distribution)
+                found[stack.name, axis.package] = pick(((r.version, r.yanked) for r in releases), axis.versions)
+    return found
+
+
+def probes_of(matrix: Matrix, cell: Cell, selection: Selection) -> tuple[str, ...]:
+    """Return the probes that the selected issues need in a cell, each once, in the order of the matrix."""
+    return tuple(dict.fromkeys(probe for issue in asked(matrix, cell, selection) for probe in issue.probes))
+
+
+def _recall(shop: Workshop, options: Options, locked: Sequence[LockedCell]) -> dict[str, Known]:
+    """Read what the store knows of each cell."""
+    keys = ReuseKeys(shop.matrix, runner=runner_digest)
+    bases = _bases(shop, {one.cell.python for one in locked})
+    known = {}
+    for one in locked:
+        base = bases[one.cell.python]
+        probes = probes_of(shop.matrix, one.cell, options.selection)
+        found = shop.store.lookup(keys.environment(one.lock, base.digest), keys.probes(one.cell, probes))
+        known[one.cell.id] = Known(
+            cell=one.cell,
+            lock=one.lock,
+            base=base,
+            probes=probes,
+            results={probe: recorded.result for probe, recorded in found.items()},
+            imports={seen.package: seen for recorded in found.values() for seen in recorded.imports},
+        )
+    return known
+
+
+def _bases(shop: Workshop, pythons: Iterable[str]) -> dict[str, Base]:
+    found = {}
+    for python in sorted(pythons):
+        task = Task(kind=TaskKind.PREPARE, name=f"base of Python {python}")
+        shop.observer.started(task)
+
+        def say(line: str, task: Task = task) -> None:
+            shop.observer.said(task, line)
+
+        found[python] = shop.runtime.base(shop.matrix.bases[python], say)
+        shop.observer.finished(task, found[python].origin, good=True)
+    return found
+
+
+def _measured(
+    matrix: Matrix,
+    selection: Selection,
+    cell: Cell,
+    no_device: str | None,
+    locked: LockedCell | Unresolvable | None,
+    known: Mapping[str, Known],
+) -> Measured:
+    """Judge every issue that asks about a cell."""
+    if cell.excluded is not None:
+        return Measured(cell=cell)
+    probes = probes_of(matrix, cell, selection)
+    lock = None
+    imports: Mapping[str, Import] = {}
+    reason = None
+    if no_device is not None:
+        results = blanket(probes, Outcome.NO_DEVICE, reason := no_device)
+    elif isinstance(locked, Unresolvable):
+        outcome = Outcome.INFRA if locked.transient else Outcome.UNRESOLVABLE
+        results = blanket(probes, outcome, reason := locked.reason)
+    else:
+        one = known[cell.id]
+        lock, imports = one.lock, one.imports
+        results = {**blanket(probes, Outcome.NOT_RUN, "the run was stopped before"), **one.results}
+    return Measured(
+        cell=cell,
+        lock=lock,
+        git_versions={name: seen.git_version for name, seen in imports.items()},
+        judgements={issue.id: judge(issue, results) for issue in asked(matrix, cell, selection)},
+        reason=reason if reason is not None else _common_reason(results.values()),
+    )
+
+
+def _common_reason(results: Iterable[ProbeResult]) -> str | None:
+    """Return why nothing could run in a cell: the signature that all its results share."""
+    signatures = {result.signature for result in results if result.outcome is not Outcome.PASS}
+    return signatures.pop() if len(signatures) == 1 else None
+
+
+def _no_device(matrix: Matrix, stack: str) -> str | None:
+    return missing(matrix.stacks[stack].device)
+
+
+def _warnings(locked: Iterable[LockedCell | Unresolvable]) -> tuple[str, ...]:
+    """Return every warning of the locks once, with how many cells it concerns."""
+    counts = Counter(warning for one in locked if isinstance(one, LockedCell) for warning in one.lock.warnings)
+    return tuple(f"{warning} ({count} cells)" for warning, count in counts.items())

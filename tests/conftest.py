@@ -1,0 +1,25 @@
+"""What all tests share: container tests run where an engine answers, and must run where the CI says so."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def engine() -> None:
+    """Skip without an engine, but never where ORCHESTRATOR_REQUIRE_ENGINE says that there is one."""
+    from orchestrator.execute.docker import docker_available
+
+    reason = docker_available()
+    if reason is not None and os.environ.get("ORCHESTRATOR_REQUIRE_ENGINE"):
+        pytest.fail(f"no Docker engine answers: {reason}")
+    if reason is not None:
+        pytest.skip(f"no Docker engine answers: {reason}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("engine") and isinstance(item, pytest.Function):
+            item.fixturenames.insert(0, "engine")
