@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from orchestrator.config.checks import check
 from orchestrator.config.convert import convert
 from orchestrator.config.document import parse, read
+from orchestrator.config.json_schema import schema
 from orchestrator.config.places import MalformedError, Mark, Problem
-from orchestrator.config.schema import schema
 from orchestrator.config.validation import validate
 from orchestrator.errors import ConfigError
 

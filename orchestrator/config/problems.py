@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.config.document import Document, misread
 from orchestrator.config.findings import nearest
+from orchestrator.config.json_schema import schema
 from orchestrator.config.places import Keys, Problem, shown
 from orchestrator.config.scalar import NOT_TEXT
-from orchestrator.config.schema import schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

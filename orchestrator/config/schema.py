@@ -5,11 +5,10 @@ Editors show the descriptions, by way of the JSON Schema.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError
 
 from orchestrator.config import fields, quantities
 
@@ -270,33 +269,3 @@ class File(Section):
     environment: dict[fields.Variable, fields.VariableValue] = Field(
         default={}, description="Environment variables of all probes. Not for secrets."
     )
-
-
-class _Schema(GenerateJsonSchema):
-    """Without a title per field, which editors would show in front of the description."""
-
-    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
-        return False
-
-    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
-        # Pydantic describes the keys that match and leaves the others free.
-        described = super().dict_schema(schema)
-        if "patternProperties" in described:
-            described["additionalProperties"] = False
-        return described
-
-    # An optional key is left out, never empty: `document` refuses a null wherever it stands.
-    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
-        return self.generate_inner(schema["schema"])
-
-    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        described = super().default_schema(schema)
-        if described.get("default", ...) is None:
-            del described["default"]
-        return described
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of the format, for editors and for `orchestrator schema`."""
-    described = File.model_json_schema(by_alias=True, schema_generator=_Schema)
-    return {"$schema": _Schema.schema_dialect, **described, "title": "matrix.yaml"}

@@ -335,6 +335,18 @@ MALFORMED = {
         HEAD + STACK + "limits: {probe-timeout: 0}\n",
         "5:25: limits.probe-timeout: 0 is not between 0 and 168h",
     ),
+    "too much time": (
+        HEAD + STACK + "limits: {probe-timeout: 169h}\n",
+        '5:25: limits.probe-timeout: "169h" is not between 0 and 168h',
+    ),
+    "too much memory": (
+        HEAD + STACK + "limits: {memory: 999999TB}\n",
+        '5:18: limits.memory: "999999TB" is not between 0 and 1024TiB',
+    ),
+    "less than a byte": (
+        HEAD + STACK + "limits: {memory: 0.5B}\n",
+        '5:18: limits.memory: "0.5B" is not between 0 and 1024TiB',
+    ),
     "no processes": (HEAD + STACK + "limits: {pids: 0}\n", "5:16: limits.pids: must be greater than 0, not 0"),
     # names across the file
     "unknown package": (
@@ -345,6 +357,10 @@ MALFORMED = {
         HEAD.replace("torch: {}", "torch: {indexes: {cpu: [mein]}}") + STACK + "indexes: {mine: 'https://x.y/'}\n",
         '3:36: packages.torch.indexes.cpu.0: there is no index "mein"; did you mean "mine"?',
     ),
+    "same index twice": (
+        HEAD.replace("torch: {}", "torch: {indexes: {cpu: [default, default]}}") + STACK,
+        "3:45: packages.torch.indexes.cpu.1: the same index as at 3:36, default",
+    ),
     "reserved index": (
         HEAD + STACK + "indexes: {default: 'https://x.y/'}\n",
         '5:11: indexes.default: "default" is the index that the installer uses when told nothing: choose another name',
@@ -352,6 +368,14 @@ MALFORMED = {
     "unknown base": (
         stack("device: cpu, axes: {torch: ['2.1'], python: ['3.9']}"),
         '5:50: stacks.cpu.axes.python.0: there is no base "3.9"; there is "3.11", "3.12"',
+    ),
+    "unknown base in include": (
+        stack(AXES + "include: [{torch: '2.3.0', python: '3.9'}]"),
+        '6:40: stacks.cpu.include.0.python: there is no base "3.9"; there is "3.11", "3.12"',
+    ),
+    "same Python twice": (
+        stack("device: cpu, axes: {torch: ['2.1'], python: ['3.11', '3.11']}"),
+        "5:58: stacks.cpu.axes.python.1: the same Python as at 5:50, 3.11",
     ),
     "same version twice": (
         stack('device: cpu, axes: {torch: ["2.1", "2.1.0"]}'),
@@ -439,6 +463,10 @@ MALFORMED = {
         HEAD + STACK + ISSUE.replace("test_one", "test_on"),
         '5:35: issues.one.probes.0: test_a.py has no test "test_on"; did you mean "test_one"?',
     ),
+    "same probe twice": (
+        HEAD + STACK + ISSUE.replace("'test_a.py::test_one'", "'test_a.py::test_one', 'test_a.py::test_one'"),
+        "5:58: issues.one.probes.1: the same probe as at 5:35, test_a.py::test_one",
+    ),
     "unknown probe in a class": (
         HEAD + STACK + ISSUE.replace("test_one", "TestB::test_tow"),
         '5:35: issues.one.probes.0: test_a.py has no test "TestB::test_tow"; did you mean "TestB::test_two"?',
@@ -503,6 +531,17 @@ def test_consequences_are_not_told() -> None:
     # The broken version is why the axis has no entry; the stack and its axis are known all the same.
     text = HEAD + STACK.replace('["2.1.0", "2.2.0"]', "[2.10]") + ISSUE
     assert message(text).count("\n") == 0
+
+
+@pytest.mark.usefixtures("home")
+def test_rest_is_checked_where_an_item_is_wrong() -> None:
+    text = stack(AXES + "exclude: [{torch: '<2', reason: 5}, {torch: '<2', reason: r}]") + ISSUE.replace(
+        "_one", "_on"
+    )
+    assert [line.split(": ")[:2] for line in message(text).splitlines()] == [
+        ["matrix.yaml:6:37", "stacks.cpu.exclude.0.reason"],
+        ["matrix.yaml:8:35", "issues.one.probes.0"],
+    ]
 
 
 def test_file_problems(home: Path) -> None:
