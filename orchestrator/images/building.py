@@ -72,29 +72,27 @@ class Builds:
         Raises:
             StepFailedError: there is no image.
         """
+        bundle = self._certificates.bundle if certificates_at is not None else None
+
+        def attempt() -> None:
+            files = build.files if bundle is None else {**build.files, str(certificates_at): bundle}
+            self.builder.build(replace(build, files=files), line=log, timeout=timeout, cancel=cancel)
+
         with BuildLog(self._logs / f"{build.key[:24]}.txt") as log:
             try:
-                self._attempt(build, log, timeout, cancel, certificates_at)
+                attempt()
             except BuildError as error:
                 again = certificates_at is not None and not error.stopped and trouble.is_certificate(log.tail)
-                bundle = self._certificates.adopt() if again else None
+                bundle = self._certificates.adopt(bundle) if again else None
                 if bundle is None:
                     raise _failed(error, log) from error
                 say(f"TLS fails inside the build; trying again with the certificates of {bundle}")
             else:
                 return
             try:
-                self._attempt(build, log, timeout, cancel, certificates_at)
+                attempt()
             except BuildError as error:
                 raise _failed(error, log) from error
-
-    def _attempt(
-        self, build: Build, log: BuildLog, timeout: float, cancel: Event, certificates_at: str | None
-    ) -> None:
-        bundle = self._certificates.bundle
-        if certificates_at is not None and bundle is not None:
-            build = replace(build, files={**build.files, certificates_at: bundle})
-        self.builder.build(build, line=log, timeout=timeout, cancel=cancel)
 
 
 def _failed(error: BuildError, log: BuildLog) -> StepFailedError:

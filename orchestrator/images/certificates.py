@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import ssl
+import threading
 from pathlib import Path
 
 from orchestrator.files import write_atomic
@@ -27,17 +28,21 @@ class Certificates:
 
     def __init__(self, memory: Path, asked: Path | None = None) -> None:
         self._memory = memory
+        self._guard = threading.Lock()
         named = os.environ.get(ASKED)
         self.bundle: Path | None = asked or (Path(named) if named else None) or self._remembered()
 
-    def adopt(self) -> Path | None:
-        """Use the host's bundle from now on; return it, or None where there is none or it is in use already."""
-        if self.bundle is not None:
-            return None
-        self.bundle = host_bundle()
-        if self.bundle is not None:
-            write_atomic(self._memory, f"{self.bundle}\n".encode())
-        return self.bundle
+    def adopt(self, failed_with: Path | None) -> Path | None:
+        """Return the bundle to try after TLS failed with another one or none; None where nothing else is left.
+
+        Of builds that fail side by side, the first finds the bundle and the others try again with it.
+        """
+        with self._guard:
+            if self.bundle is None:
+                self.bundle = host_bundle()
+                if self.bundle is not None:
+                    write_atomic(self._memory, f"{self.bundle}\n".encode())
+            return self.bundle if self.bundle != failed_with else None
 
     def _remembered(self) -> Path | None:
         """Return what an earlier run found to be needed, unless it is gone."""

@@ -72,7 +72,10 @@ def _answer(report: Report) -> str:
                 markdown(words.where(group)),
             ]
         )
-    return _table(words.HEADERS, rows) if rows else "No issue has a cell here."
+    if not rows:
+        return "No issue has a cell here."
+    note = f"\n\n<sub>{words.SINCE_EARLIEST}</sub>" if any("≤" in row[2] for row in rows) else ""
+    return _table(words.HEADERS, rows) + note
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

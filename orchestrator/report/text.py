@@ -58,7 +58,12 @@ def _answer(report: Report, width: int, style: Style) -> str:
         for episode in words.episodes(shown):
             rows.append([*row, Text(text=episode.introduced), Text(text=episode.fixed), where])
             row, where = [Text(text=""), Text(text="")], Text(text="")
-    return layout.table(words.HEADERS, rows, width, style) if rows else "No issue has a cell here."
+    if not rows:
+        return "No issue has a cell here."
+    table = layout.table(words.HEADERS, rows, width, style)
+    if any(row[2].text.startswith("≤") for row in rows):
+        table += "\n\n" + style("muted", words.SINCE_EARLIEST)
+    return table
 
 
 def _paragraphs(texts: Iterable[str], width: int, style: Style, role: str = "text") -> Iterator[str]:

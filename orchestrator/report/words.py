@@ -25,6 +25,9 @@ LONGEST = 600
 NONE = "\N{EN DASH}"
 """Stands where there is nothing to say."""
 
+SINCE_EARLIEST = "≤ since the earliest version tested; it may be older"
+"""Goes below a table of the answer that has such an entry."""
+
 STATES = {State.OK: "✓ ok", State.AFFECTED: "✗ affected", State.UNKNOWN: "? unknown"}
 
 DEVICES = {
@@ -99,7 +102,7 @@ def episodes(series: Series) -> tuple[Episode, ...]:
         return (Episode(introduced=NONE if series.state is State.UNKNOWN else "never seen", fixed=NONE),)
     return tuple(
         Episode(
-            introduced=place(begin),
+            introduced=begun(begin),
             fixed=place(end) if end is not None else ("never" if begin is series.transitions[0] else "not fixed"),
         )
         for begin, end in _episodes(series.transitions)
@@ -125,6 +128,13 @@ def place(transition: Transition) -> str:
     if untested:
         return f"≤ {version} (the earliest version known; {listed(untested)} untested)"
     return f"≤ {version} (since the earliest version tested)"
+
+
+def begun(transition: Transition) -> str:
+    """Return where an episode begins, for the table of the answer; `SINCE_EARLIEST` explains its "≤"."""
+    if transition.after is None and not transition.since_api and not transition.untested:
+        return f"≤ {transition.version}"
+    return place(transition)
 
 
 def listed(versions: Sequence[Version]) -> str:

@@ -39,14 +39,14 @@ def series(letters: str, **fixed: str) -> Series:
     [
         ("gg", [("never seen", "\N{EN DASH}")]),
         ("??", [("\N{EN DASH}", "\N{EN DASH}")]),
-        ("bg", [("≤ 1.0 (since the earliest version tested)", "2.0 (after 1.0)")]),
+        ("bg", [("≤ 1.0", "2.0 (after 1.0)")]),
         ("aabb", [("3.0 (since the API appeared)", "never")]),
         ("?b", [("≤ 2.0 (the earliest version known; 1.0 untested)", "never")]),
         ("gb", [("2.0 (after 1.0)", "never")]),
         ("g?b", [("in (1.0, 3.0] (2.0 untested)", "never")]),
         (
             "b?????g",
-            [("≤ 1.0 (since the earliest version tested)", "in (1.0, 7.0] (2.0, 3.0, 4.0 and 2 more untested)")],
+            [("≤ 1.0", "in (1.0, 7.0] (2.0, 3.0, 4.0 and 2 more untested)")],
         ),
         ("gbgb", [("2.0 (after 1.0)", "3.0 (after 2.0)"), ("4.0 (after 3.0)", "not fixed")]),
     ],
