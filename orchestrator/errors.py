@@ -37,6 +37,10 @@ class ConfigError(OrchestratorError):
     exit_code = ExitCode.CONFIG
 
 
+class MatrixInvalidError(ConfigError):
+    """The matrix file is wrong: the message has one problem a line, `path:line:column: …` as editors read it."""
+
+
 class NothingSelectedError(OrchestratorError):
     """The selection left no cell."""
 

@@ -121,7 +121,7 @@ def measure(shop: Workshop, options: Options, known: Mapping[str, Known]) -> Non
 
 
 def job_for(shop: Workshop, cell: Cell, lock: Lock, probes: tuple[str, ...]) -> Job:
-    """Return the job that runs some probes in a cell, as a new attempt; installs the runner where it is missing."""
+    """Return the job that runs some probes in a cell as a new attempt; installs the runner if it is missing."""
     attempt = f"{cell.id}-{uuid.uuid4().hex[:8]}"
     matrix = shop.matrix
     return Job(

@@ -8,7 +8,7 @@ import traceback
 import click
 
 from orchestrator.cli.group import LazyGroup
-from orchestrator.errors import ExitCode, OrchestratorError
+from orchestrator.errors import ExitCode, MatrixInvalidError, OrchestratorError
 
 __all__ = ["main"]
 
@@ -55,6 +55,11 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(ExitCode.CONFIG)
+    except MatrixInvalidError as error:
+        problems = str(error).splitlines()
+        click.echo("\n".join(problems), err=True)
+        _complain(f"{len(problems)} {'problem' if len(problems) == 1 else 'problems'} in the matrix", error.hint)
+        sys.exit(error.exit_code)
     except OrchestratorError as error:
         _complain(str(error), error.hint)
         sys.exit(error.exit_code)
@@ -73,6 +78,6 @@ def main() -> None:
 
 
 def _complain(message: str, hint: str | None) -> None:
-    click.echo("\n".join(f"error: {line}" for line in message.splitlines()), err=True)
+    click.echo(f"error: {message}", err=True)
     if hint:
         click.echo(f"hint: {hint}", err=True)

@@ -10,7 +10,7 @@ from orchestrator.config.document import parse, read
 from orchestrator.config.json_schema import schema
 from orchestrator.config.places import MalformedError, Mark, Problem
 from orchestrator.config.validation import validate
-from orchestrator.errors import ConfigError
+from orchestrator.errors import MatrixInvalidError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +25,7 @@ def load(path: Path) -> Matrix:
     """Read a matrix.
 
     Raises:
-        ConfigError: it is wrong; the message has one line per problem, `path:line:column: keys: problem`.
+        MatrixInvalidError: it is wrong; the message has one line per problem, `path:line:column: keys: problem`.
     """
     try:
         document = parse(read(path))
@@ -46,7 +46,7 @@ def _without_consequences(known: tuple[Problem, ...], found: tuple[Problem, ...]
     return (*known, *(problem for problem in found if problem.keys not in around))
 
 
-def _error(path: Path, problems: Iterable[Problem]) -> ConfigError:
+def _error(path: Path, problems: Iterable[Problem]) -> MatrixInvalidError:
     ordered = sorted(problems, key=lambda problem: problem.mark or Mark(line=0, column=0))
     lines = [f"{path}:{problem}" if problem.mark else f"{path}: {problem}" for problem in ordered]
-    return ConfigError("\n".join(lines), hint="docs/reference/matrix.md describes every key")
+    return MatrixInvalidError("\n".join(lines), hint="docs/reference/matrix.md describes every key")

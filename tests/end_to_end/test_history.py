@@ -9,8 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import history
 import pytest
+
+import history
 from wheelhouse import Wheelhouse
 
 ROOT = Path(__file__).parents[2]
@@ -31,12 +32,12 @@ def orchestrator(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory, base_image):
+def project(tmp_path_factory):
     directory = tmp_path_factory.mktemp("project")
     house = Wheelhouse(directory / "house")
     history.publish(house)
     shutil.copytree(Path(__file__).parent / "probes", directory / "probes")
-    text = history.matrix_text(probes="probes", images=str(ROOT / "images"), index=house.url, base=base_image)
+    text = history.matrix_text(probes="probes", images=str(ROOT / "images"), index=house.url)
     (directory / "matrix.yaml").write_text(text, encoding="utf-8")
     return directory
 

@@ -5,12 +5,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
-from wheelhouse import Wheelhouse
 
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.resolve import IndexUnreachableError, Pages
 from orchestrator.resolve.pages import fetch_page
 from orchestrator.versions import SpecifierSet
+from wheelhouse import Wheelhouse
 
 
 @contextmanager
@@ -37,7 +37,10 @@ def test_a_json_page_with_upload_times_and_yanked_files():
     files = [
         {"filename": f"engine-{version}-py3-none-any.whl", "url": "x.whl", "hashes": {}, "yanked": yanked,
          "upload-time": moment}
-        for version, yanked, moment in (("1.0", False, "2024-01-10T00:00:00Z"), ("1.1", "broken", "2024-02-10T00:00:00Z"))
+        for version, yanked, moment in (
+            ("1.0", False, "2024-01-10T00:00:00Z"),
+            ("1.1", "broken", "2024-02-10T00:00:00Z"),
+        )
     ]  # fmt: skip
     body = json.dumps({"meta": {"api-version": "1.1"}, "name": "engine", "files": files}).encode()
     with served(200, "application/vnd.pypi.simple.v1+json", body) as url:
@@ -63,7 +66,7 @@ def test_a_project_that_is_not_there_has_no_releases(status):
 def test_an_answer_that_is_none_is_unreachable_and_names_the_index(status, content_type, body):
     with (
         served(status, content_type, body) as url,
-        pytest.raises(IndexUnreachableError, match="index house .* did not answer"),
+        pytest.raises(IndexUnreachableError, match=r"index house .* did not answer"),
     ):
         fetch_page("house", url.replace("//", "//user:secret@"), "engine")
 

@@ -1,12 +1,12 @@
 from datetime import UTC, datetime
 
 import pytest
-from builders import axis, companion, matrix, stack
-from wheelhouse import Wheelhouse
 
+from builders import axis, companion, matrix, stack
 from orchestrator.matrix import expand
 from orchestrator.model import Device, LockedCell, Package, Unresolvable
 from orchestrator.resolve import Resolver
+from wheelhouse import Wheelhouse
 
 JANUARY, MARCH, LATER = "2024-01-10T09:30:00Z", "2024-03-10T00:00:00Z", "2025-06-01T00:00:00Z"
 
@@ -65,7 +65,7 @@ def test_a_stack_chooses_its_moment(tmp_path, house, default_index, resolution, 
     assert pins(locked)["helper"] == expected
 
 
-def test_a_companion_follows_within_the_date(tmp_path, house, default_index):  # noqa: ARG001 - no other index
+def test_a_companion_follows_within_the_date(tmp_path, house, default_index):
     house.add("engine", "2.5.0", uploaded=JANUARY)
     house.add("engine", "2.5.1", uploaded=JANUARY)
     house.add("plugin", "2.5.0", uploaded=JANUARY)
@@ -92,7 +92,7 @@ def test_the_first_index_that_has_it_gives_the_wheel_and_a_silent_one_is_a_warni
     assert "index silent (http://127.0.0.1:9/simple/engine/) did not answer" in first.lock.warnings[0]
 
 
-def test_no_index_that_answers_is_not_a_fact_about_the_version(tmp_path, default_index):  # noqa: ARG001
+def test_no_index_that_answers_is_not_a_fact_about_the_version(tmp_path, default_index):
     (failed,) = resolved(
         tmp_path,
         stack("s", axis("engine", "1.0")),
@@ -103,7 +103,7 @@ def test_no_index_that_answers_is_not_a_fact_about_the_version(tmp_path, default
     assert failed.transient
 
 
-def test_what_cannot_be_resolved_says_so_in_the_resolvers_words_and_is_remembered(tmp_path, house, default_index):  # noqa: ARG001
+def test_what_cannot_be_resolved_says_so_in_the_resolvers_words_and_is_remembered(tmp_path, house, default_index):
     house.add("engine", "1.0", uploaded=JANUARY)
     house.add("plugin", "1.0", requires=("engine>=2",), uploaded=JANUARY)
     one = stack("s", axis("plugin", "1.0"), companions=(companion("engine", "plugin", {">0": "1.0"}),))

@@ -31,12 +31,16 @@ def exclusion(reason: str, **where: str) -> Exclusion:
 
 
 def issue(name: str, subjects: dict[str, str], *probes: str, **more: Any) -> Issue:
-    return Issue(id=name, title=name, link=None, subjects=subjects, probes=probes or ("test_it.py::test_it",), **more)
+    return Issue(
+        id=name, title=name, link=None, subjects=subjects, probes=probes or ("test_it.py::test_it",), **more
+    )
 
 
 def matrix(*stacks: Stack, issues: tuple[Issue, ...] = (), root: Path = Path(), **more: Any) -> Matrix:
     names = {part.package for one in stacks for part in (*one.axes, *one.companions)}
-    packages = {name: Package(name=name, distribution=name, module=name.replace("-", "_")) for name in sorted(names)}
+    packages = {
+        name: Package(name=name, distribution=name, module=name.replace("-", "_")) for name in sorted(names)
+    }
     given: dict[str, Any] = {
         "path": root / "matrix.yaml",
         "probes": root / "probes",

@@ -36,7 +36,9 @@ def source(minor: int) -> str:
     body.append(function("deaf", DEAF if minor == 2 else "return 4"))
     body.append(function("leave", "os._exit(0)" if minor == 9 else "return 4"))
     body.append(function("number", "return 24.08" if minor <= 7 else "return 4.0"))
-    reason = "raise TypeError('unexpected keyword')" if minor == 4 else "raise RuntimeError('shapes differ (53x2048)')"
+    reason = (
+        "raise TypeError('unexpected keyword')" if minor == 4 else "raise RuntimeError('shapes differ (53x2048)')"
+    )
     body.append(function("wrong_reason", reason if fails["wrong_reason"] else "return 4"))
     return "\n".join(body) + "\n"
 
@@ -59,7 +61,9 @@ def publish(house: Wheelhouse) -> None:
             version,
             {"tinylib/__init__.py": source(minor)},
             requires=("tinydep>=2",) if version == UNRESOLVABLE else ("tinydep",),
-            uploaded=f"2024-{minor % 12 + 1:02}-01T00:00:00Z" if minor < 12 else f"2025-0{minor - 11}-01T00:00:00Z",
+            uploaded=f"2024-{minor % 12 + 1:02}-01T00:00:00Z"
+            if minor < 12
+            else f"2025-0{minor - 11}-01T00:00:00Z",
         )
 
 
@@ -112,7 +116,7 @@ version: 1
 probes: {probes}
 images: {images}
 indexes: {{house: "{index}"}}
-bases: {{"3.11": {{image: "{base}"}}}}
+bases: {{"3.11": {{image: "python:3.11-slim", debian: bookworm}}}}
 limits: {{probe-timeout: 3s, memory: 1GB, shm: 64MB}}
 packages:
   tinylib: {{repository: "https://example.org/tinylib", indexes: {{cpu: [house]}}}}
@@ -134,7 +138,7 @@ _SPECIAL = {
 _PROBE = {"api-removal": "api", "wrong-reason": "wrong_reason"}
 
 
-def matrix_text(*, probes: str, images: str, index: str, base: str) -> str:
+def matrix_text(*, probes: str, images: str, index: str) -> str:
     """Return a matrix.yaml over all releases, with one issue for each fault."""
     issues = [
         f'  {name}: {{title: "{name}", subject: {{tiny: tinylib}}, expect: {state}, '
@@ -143,4 +147,4 @@ def matrix_text(*, probes: str, images: str, index: str, base: str) -> str:
         + "}"
         for name, (state, _) in ANSWERS.items()
     ]
-    return MATRIX.format(probes=probes, images=images, index=index, base=base, issues="\n".join(issues))
+    return MATRIX.format(probes=probes, images=images, index=index, issues="\n".join(issues))

@@ -6,13 +6,13 @@ import hashlib
 import html
 import zipfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 
 @dataclass
@@ -44,7 +44,9 @@ class Wheelhouse:
         module = name.replace("-", "_")
         contents = dict(files or {f"{module}/__init__.py": f"__version__ = {version!r}\n"})
         metadata = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
-        contents[f"{stem}.dist-info/METADATA"] = "\n".join([*metadata, *(f"Requires-Dist: {r}" for r in requires), ""])
+        contents[f"{stem}.dist-info/METADATA"] = "\n".join(
+            [*metadata, *(f"Requires-Dist: {r}" for r in requires), ""]
+        )
         contents[f"{stem}.dist-info/WHEEL"] = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         record = f"{stem}.dist-info/RECORD"
         contents[record] = "".join(f"{file},,\n" for file in [*contents, record])

@@ -1,0 +1,72 @@
+import dataclasses
+
+import click
+import pytest
+
+from builders import axis, issue, matrix, stack
+from orchestrator.cli.reporting import exit_code, parse_reports, write_reports
+from orchestrator.errors import EnvironmentUnusableError, ExitCode
+from orchestrator.matrix import expand
+from orchestrator.model import Judgement, Outcome, Provenance, State
+from orchestrator.pinpoint import Measured, answer
+
+
+def report(*outcomes, expect=None):
+    asked = matrix(
+        stack("s", axis("torch", *[f"2.{n}" for n in range(len(outcomes))])),
+        issues=(issue("dot", {"s": "torch"}, expect=expect),),
+    )
+    measured = [
+        Measured(cell=cell, judgements={"dot": Judgement(outcome=outcome, verdict=outcome.verdict)})
+        for cell, outcome in zip(expand(asked), outcomes, strict=True)
+    ]
+    return answer(asked, measured, Provenance(tool="t", matrix="m"))
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expect", "code"),
+    [
+        ([Outcome.FAIL, Outcome.PASS], None, ExitCode.OK),
+        ([Outcome.FAIL, Outcome.FAIL], None, ExitCode.OK),
+        ([Outcome.PASS, Outcome.FAIL], None, ExitCode.FINDINGS),
+        ([Outcome.FAIL], State.AFFECTED, ExitCode.OK),
+        ([Outcome.PASS], State.AFFECTED, ExitCode.FINDINGS),
+        ([Outcome.CRASH], State.OK, ExitCode.FINDINGS),
+        ([Outcome.PASS, Outcome.BUILD_FAILED], State.OK, ExitCode.INCOMPLETE),
+        ([Outcome.PASS, Outcome.INFRA], State.OK, ExitCode.INCOMPLETE),
+        ([Outcome.PASS, Outcome.NOT_RUN], State.OK, ExitCode.INCOMPLETE),
+        ([Outcome.PASS, Outcome.FAIL, Outcome.INFRA], State.OK, ExitCode.FINDINGS),
+        ([Outcome.PASS, Outcome.NO_DEVICE], State.OK, ExitCode.OK),
+        ([Outcome.PASS, Outcome.UNRESOLVABLE, Outcome.INCOMPATIBLE, Outcome.ABSENT], State.OK, ExitCode.OK),
+    ],
+)
+def test_the_exit_code_of_a_report(outcomes, expect, code):
+    assert exit_code(report(*outcomes, expect=expect)) is code
+
+
+def test_reports_go_where_they_are_sent(tmp_path, capsys):
+    from rich.console import Console
+
+    wanted = parse_reports([f"json:{tmp_path / 'a.json'}", "markdown"])
+    write_reports(report(Outcome.PASS), wanted, Console())
+    assert (tmp_path / "a.json").read_text(encoding="utf-8").startswith("{")
+    assert "| issue" in capsys.readouterr().out
+
+
+def test_text_is_the_default():
+    assert [dataclasses.astuple(one) for one in parse_reports([])] == [("text", None)]
+
+
+def test_a_format_that_does_not_exist_is_named():
+    with pytest.raises(click.BadParameter, match="'yaml' is not one of text, markdown, json"):
+        parse_reports(["yaml"])
+
+
+def test_a_place_that_cannot_be_written_is_one_error_and_leaves_the_old_file(tmp_path):
+    from rich.console import Console
+
+    (tmp_path / "file").write_text("old", encoding="utf-8")
+    wanted = parse_reports([f"json:{tmp_path / 'file' / 'a.json'}"])
+    with pytest.raises(EnvironmentUnusableError, match="cannot write"):
+        write_reports(report(Outcome.PASS), wanted, Console())
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "old"
