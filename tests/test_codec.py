@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import subprocess
@@ -10,7 +11,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator import model
@@ -32,42 +33,24 @@ zones = st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30)), timezone
 moments = st.datetimes(min_value=datetime(1990, 1, 1), timezones=zones)  # noqa: DTZ001 - bounds are naive
 words = st.text(max_size=12)
 numbers = st.floats(allow_nan=False)  # NaN is not equal to itself; it has a test of its own
-metrics = st.dictionaries(words, numbers, max_size=3)
 
 for kind, strategy in {
     Version: versions,
     SpecifierSet: specifiers,
     datetime: moments,
     Path: words.map(Path),
+    float: numbers,
 }.items():
     st.register_type_strategy(kind, strategy)
 
-results = st.builds(model.ProbeResult, duration=st.none() | numbers, metrics=metrics)
-thresholds = st.builds(model.Threshold, metric=words, above=numbers)
-points = st.builds(model.Point, metrics=metrics)
-
-VALUES = {
-    model.ProbeResult: results,
-    model.Import: st.builds(model.Import),
-    model.Attempt: st.builds(model.Attempt, duration=numbers, results=st.lists(results, max_size=3).map(tuple)),
-    model.Distribution: st.builds(model.Distribution),
-    model.Lock: st.builds(model.Lock),
-    model.LockedCell: st.builds(model.LockedCell),
-    model.Unresolvable: st.builds(model.Unresolvable),
-    model.Cell: st.builds(model.Cell),
-    model.Axis: st.builds(model.Axis),
-    model.Stack: st.builds(model.Stack),
-    model.Package: st.builds(model.Package),
-    model.Issue: st.builds(model.Issue, threshold=st.none() | thresholds),
-    model.Transition: st.builds(model.Transition, confidence=numbers),
-    model.Series: st.builds(model.Series, points=st.lists(points, max_size=2).map(tuple), transitions=st.just(())),
-}
+VALUES = [kind for name in model.__all__ if dataclasses.is_dataclass(kind := getattr(model, name))]
 
 
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 @pytest.mark.parametrize("kind", VALUES, ids=lambda kind: kind.__name__)
 def test_a_value_survives_the_way_through_json_text(kind: type, data: st.DataObject) -> None:
-    value = data.draw(VALUES[kind])
+    value = data.draw(st.builds(kind))
     text = json.dumps(to_json(value), allow_nan=False)
     assert from_json(kind, json.loads(text)) == value
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import signal
 import time
+from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.console import Console
 from orchestrator.execute.devices import missing
 from orchestrator.execute.docker_container import Container
 from orchestrator.execute.docker_harvest import harvest_container
 from orchestrator.execute.docker_spec import PROBES, RUNNER, specify
 from orchestrator.execute.handover import describe, hand_over
-from orchestrator.execute.ladder import see_through
+from orchestrator.execute.ladder import LADDER, Ladder, see_through
 from orchestrator.execute.owner import owner
-from orchestrator.execute.port import RawAttempt
+from orchestrator.execute.port import RawAttempt, StepFailedError
 from orchestrator.execute.runner import PAYLOAD
 from orchestrator.images import (
     ENGINE_ERRORS,
@@ -33,7 +34,8 @@ from orchestrator.images import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
     from threading import Event
 
     from docker import APIClient
@@ -52,6 +54,9 @@ def engine_missing() -> str | None:
     return unreachable()
 
 
+docker_available = engine_missing
+
+
 class DockerRuntime:
     """Environments are images, and every attempt is a container of its own (see `Runtime`)."""
 
@@ -66,6 +71,7 @@ class DockerRuntime:
         builder: BuilderName = "auto",
         certificates: Path | None = None,
         payload: Path = PAYLOAD,
+        ladder: Ladder = LADDER,
         clients: Callable[[float], APIClient] = connect,
     ) -> None:
         cache = cache / "docker"
@@ -79,10 +85,12 @@ class DockerRuntime:
         self._bases = Bases(self._engine, self._builds, cache=cache, dockerfile=images / "base.Dockerfile")
         self._layers = Layers(self._engine, self._bases, self._builds, dockerfile=images / "layer.Dockerfile")
         self._payload = payload
+        self._ladder = ladder
 
     def base(self, image: BaseImage, say: Callable[[str], None]) -> Base:
         """Find or make the base of one Python."""
-        return self._bases.find(image, say)
+        with _engine_needed():
+            return self._bases.find(image, say)
 
     def plan(self, locks: Sequence[tuple[Lock, Base]]) -> Plan:
         """Plan the layers of all locks together."""
@@ -90,31 +98,37 @@ class DockerRuntime:
 
     def ready(self, step: Step) -> bool:
         """Tell whether the step's image is there."""
-        return self._layers.ready(step)
+        with _engine_needed():
+            return self._layers.ready(step)
 
     def prepare(self, step: Step, limits: Limits, say: Callable[[str], None], cancel: Event) -> None:
         """Build the step's image."""
-        self._layers.prepare(step, say, timeout=limits.build_timeout, cancel=cancel)
+        try:
+            self._layers.prepare(step, say, timeout=limits.build_timeout, cancel=cancel)
+        except ENGINE_ERRORS as error:
+            raise StepFailedError(f"the build could not be carried out: {brief(error)}", transient=True) from error
 
     def execute(self, job: Job, step: Step, say: Callable[[str], None], cancel: Event) -> RawAttempt:
         """Run a job in a container of its own, which is gone afterwards."""
         if (reason := missing(job.device)) is not None:
             return RawAttempt(started=False, failure=reason)
-        hand_over(job, describe(job, probes=PROBES, runner=RUNNER))
-        console = Console(job.directory / "log.txt")
+        console: Console | None = None
         container: Container | None = None
         try:
+            hand_over(job, describe(job, probes=PROBES, runner=RUNNER))
+            console = Console(job.directory / "log.txt")
             container = Container.create(self._engine, self._spec(job, step))
-            attempt = _run(container, console, job, cancel)
-            attempt = self._collect(container, attempt, job)
+            attempt = self._collect(container, _run(container, console, job, cancel, self._ladder), job)
         except ENGINE_ERRORS as error:
-            attempt = RawAttempt(started=False, failure=f"the Docker engine: {brief(error)}")
+            attempt = RawAttempt(started=False, failure=f"the attempt could not be carried out: {brief(error)}")
         finally:
             if container is not None:
                 if (left := container.remove()) is not None:
-                    say(f"container orchestrator-{job.attempt} is still there: {left}")
+                    say(f"container {container.name} is still there: {left}")
                 container.drain()
-            log = console.close()
+            log = console.close() if console is not None else ""
+        if attempt.failure:
+            say(attempt.failure)
         return replace(attempt, log=log)
 
     def _collect(self, container: Container, attempt: RawAttempt, job: Job) -> RawAttempt:
@@ -126,11 +140,13 @@ class DockerRuntime:
 
     def held(self) -> dict[str, int]:
         """Return every step image that is there, with the bytes of the layers that it adds."""
-        return self._layers.held()
+        with _engine_needed():
+            return self._layers.held()
 
     def discard(self, key: str) -> None:
         """Remove a step's image, unless others stand on it."""
-        self._layers.discard(key)
+        with _engine_needed():
+            self._layers.discard(key)
 
     def command(self, job: Job, step: Step) -> tuple[str, ...]:
         """Return the `docker run` that does what `execute` does."""
@@ -153,14 +169,26 @@ class DockerRuntime:
         )
 
 
-def _run(container: Container, console: Console, job: Job, cancel: Event) -> RawAttempt:
+@contextmanager
+def _engine_needed() -> Iterator[None]:
+    """Say it plainly where the engine went away in the middle of a run."""
+    try:
+        yield
+    except ENGINE_ERRORS as error:
+        raise EnvironmentUnusableError(
+            f"the Docker engine does not answer any more: {brief(error)}",
+            hint="start it again and repeat the command; what was measured is kept",
+        ) from error
+
+
+def _run(container: Container, console: Console, job: Job, cancel: Event, ladder: Ladder) -> RawAttempt:
     """See a created container through to its end."""
     start = time.monotonic()
     try:
         container.start(console)
     except ENGINE_ERRORS as error:
         return RawAttempt(started=False, failure=f"the container did not start: {brief(error)}")
-    ending = see_through(container, deadline=job.deadline, cancel=cancel)
+    ending = see_through(container, deadline=job.deadline, cancel=cancel, ladder=ladder)
     duration = time.monotonic() - start
     if ending.survived:
         return RawAttempt(
@@ -172,6 +200,9 @@ def _run(container: Container, console: Console, job: Job, cancel: Event) -> Raw
         )
     container.drain()
     state = container.state()
+    if container.restarted_under():
+        failure = "the engine was restarted while the container ran: its exit status says nothing"
+        return RawAttempt(started=False, failure=failure, duration=duration)
     if state.error:
         return RawAttempt(started=False, failure=f"the container did not run: {state.error}", duration=duration)
     number = state.exit_code - _SIGNAL_BASE

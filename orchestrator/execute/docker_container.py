@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from docker.errors import APIError, NotFound
 
 from orchestrator.images import ENGINE_ERRORS
+from orchestrator.images.stream import StreamStoppedError, cut, events, tap
 
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Iterator
 
     from docker import APIClient
 
@@ -22,9 +25,10 @@ if TYPE_CHECKING:
     from orchestrator.images import Engine
 
 _CONFLICT = 409
-_NOT_MODIFIED = 304
 _REMOVALS = 10
 _PAUSE = 0.5
+_SETTLE = 0.02
+_EVENT_GRACE = 5.0
 _LOG_GRACE = 5.0
 
 
@@ -40,10 +44,12 @@ class State:
 class Container:
     """A created container; a `Target` for the ladder."""
 
-    def __init__(self, engine: Engine, identity: str) -> None:
+    def __init__(self, engine: Engine, identity: str, name: str) -> None:
         self._engine = engine
         self._api = engine.api
         self.id = identity
+        self.name = name
+        self._hinted = False
         self._reader: threading.Thread | None = None
         self._read = threading.Event()
 
@@ -51,7 +57,7 @@ class Container:
     def create(cls, engine: Engine, spec: ContainerSpec) -> Container:
         """Create the container; one of the same name is what an attempt that died has left, and goes first."""
         try:
-            return cls(engine, spec.create(engine.api))
+            return cls(engine, spec.create(engine.api), spec.name)
         except APIError as error:
             if error.status_code != _CONFLICT:
                 raise
@@ -60,13 +66,14 @@ class Container:
             found = _find(engine.api, spec.name)
             if found is None:
                 raise
-            return cls(engine, found)
+            return cls(engine, found, spec.name)
         remove(engine.api, spec.name)
-        return cls(engine, spec.create(engine.api))
+        return cls(engine, spec.create(engine.api), spec.name)
 
     def start(self, console: Console) -> None:
         """Start it with somebody listening."""
         client = self._engine.client(timeout=60)
+        answers = tap(client)
         stream = client.attach(self.id, stdout=True, stderr=True, stream=True, logs=True)
 
         def read() -> None:
@@ -77,6 +84,8 @@ class Container:
                 pass
             finally:
                 self._read.set()
+                for answer in answers:
+                    cut(answer)
                 self._engine.release(client)
 
         self._reader = threading.Thread(target=read, name=f"log-{self.id[:12]}", daemon=True)
@@ -85,10 +94,11 @@ class Container:
 
     def ended(self, wait: float) -> bool:
         """Wait up to so many seconds; tell whether it has ended. The end of the log is only a hint to look."""
-        if not self._read.wait(wait):
-            pass
-        elif wait:
-            time.sleep(min(wait, 0.02))
+        if not self._hinted and self._read.wait(wait):
+            self._hinted = True
+            time.sleep(_SETTLE)
+        elif self._hinted:
+            time.sleep(wait)
         state = self._api.inspect_container(self.id)["State"]
         return not state.get("Running") and not state.get("Restarting")
 
@@ -109,6 +119,24 @@ class Container:
             out_of_memory=bool(state.get("OOMKilled")),
             error=str(state.get("Error") or ""),
         )
+
+    def restarted_under(self) -> bool:
+        """Tell whether the engine that saw it start is not the one that saw it end.
+
+        An engine that is restarted ends its containers and records an exit status like any other, but it keeps
+        events in memory only: the end of a container that it did see is among them.
+        """
+        started = str(self._api.inspect_container(self.id)["State"]["StartedAt"])
+
+        def call(client: APIClient) -> Iterator[Any]:
+            since = datetime.fromisoformat(started[:19]).replace(tzinfo=UTC)
+            return client.events(since=since, filters={"container": self.id, "event": ["die"]}, decode=True)
+
+        try:
+            with closing(events(self._engine, call, timeout=_EVENT_GRACE)) as seen:
+                return next(seen, None) is None
+        except StreamStoppedError:
+            return True
 
     def drain(self) -> None:
         """Give the reader of the log a moment to reach its end; a process that holds it open cannot keep us."""

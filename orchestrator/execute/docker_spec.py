@@ -102,7 +102,7 @@ class ContainerSpec:
 
     def argv(self) -> tuple[str, ...]:
         """Return the same as a command for people; without a name, so that it can be run again and again."""
-        directories = [(Path(path), path) for path in self.passthrough.directories]
+        mounts = [*self.mounts, *((Path(path), path) for path in self.passthrough.directories)]
         options = [
             "--rm",
             "--network=none",
@@ -111,7 +111,7 @@ class ContainerSpec:
             "--read-only",
             f"--tmpfs=/tmp:{self.temporary}",
             f"--mount=type=volume,dst={OUT}",
-            *(f"--mount=type=bind,src={src},dst={dst},readonly" for src, dst in (*self.mounts, *directories)),
+            *(f"--mount={_csv('type=bind', f'src={src}', f'dst={dst}', 'readonly')}" for src, dst in mounts),
             f"--user={self.user}",
             *(f"--group-add={group}" for group in self.passthrough.groups),
             *(f"--device={node}" for node in self.passthrough.nodes),
@@ -158,3 +158,7 @@ def specify(job: Job, *, image: str, payload: Path, labels: Mapping[str, str]) -
 def _user() -> str:
     uid, gid = os.getuid(), os.getgid()
     return f"{uid}:{gid}" if uid != 0 else f"{NOBODY}:{NOBODY}"
+
+
+def _csv(*fields: str) -> str:
+    return ",".join(f'"{field}"' if "," in field else field for field in fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,10 +35,19 @@ def hand_over(job: Job, description: str) -> Path:
     """Write the description to the job's directory, make one for the results; return the description's path."""
     directory = job.directory / "in"
     directory.mkdir(parents=True, exist_ok=True)
-    (job.directory / "out").mkdir(exist_ok=True)
+    _fresh(job.directory / "out")
     path = directory / "job.json"
     path.write_text(description, encoding="utf-8")
     # The payload may run as another user than this process.
     directory.chmod(0o755)
     path.chmod(0o644)
     return path
+
+
+def _fresh(directory: Path) -> None:
+    """Make an empty directory, whatever an earlier try of the attempt left there."""
+    if directory.is_symlink():
+        directory.unlink()
+    elif directory.exists():
+        shutil.rmtree(directory)
+    directory.mkdir()

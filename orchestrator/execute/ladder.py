@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from threading import Event
 
-LADDER: tuple[tuple[signal.Signals, float], ...] = (
+Ladder = tuple[tuple[signal.Signals, float], ...]
+
+LADDER: Ladder = (
     (signal.SIGINT, 10.0),  # pytest still writes its results
     (signal.SIGTERM, 5.0),
     (signal.SIGKILL, 20.0),
@@ -45,7 +47,7 @@ def see_through(
     *,
     deadline: float,
     cancel: Event,
-    ladder: tuple[tuple[signal.Signals, float], ...] = LADDER,
+    ladder: Ladder = LADDER,
     clock: Callable[[], float] = time.monotonic,
     tick: float = 0.2,
 ) -> Ending:
@@ -61,7 +63,7 @@ def see_through(
 
 def _descend(
     target: Target,
-    ladder: tuple[tuple[signal.Signals, float], ...],
+    ladder: Ladder,
     clock: Callable[[], float],
     tick: float,
 ) -> bool:

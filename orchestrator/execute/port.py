@@ -45,11 +45,8 @@ class Step:
     parent: str | None
     base: Base
     distributions: tuple[Distribution, ...]
-
-    @property
-    def download(self) -> int:
-        """Bytes of wheels this step installs, as far as the index tells their sizes."""
-        return sum(d.size or 0 for d in self.distributions)
+    download: int = 0
+    """Bytes that preparing the step fetches, as far as the index tells the sizes of its wheels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ The same pytest for all cells of a Python, so that the runner is no hidden axis 
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -76,28 +75,22 @@ def _install_digest(python: str) -> str:
 
 
 def _install(source: Path, python: str, directory: Path) -> None:
-    from uv import find_uv_bin  # noqa: PLC0415 - only where something is run
+    from orchestrator.execute.uv import UvError, run_uv  # noqa: PLC0415 - only where something is run
 
     temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
     command = [
-        *(find_uv_bin(), "pip", "install", "--quiet"),
-        *("--target", str(temporary.absolute()), "--python-version", python),
+        *("pip", "install", "--target", str(temporary), "--python-version", python),
         # Copies, not links: nothing done to this directory may reach uv's cache.
         *("--link-mode", "copy", "--no-compile", "--no-deps"),
-        *("--only-binary", ":all:", "--require-hashes", "--requirement", str(source.absolute())),
+        *("--only-binary", ":all:", "--require-hashes", "--requirement", str(source)),
     ]
     try:
-        # Elsewhere than in a project whose uv settings would count; those of the user and the host do.
-        done = subprocess.run(
-            command, cwd=directory.parent, capture_output=True, text=True, timeout=TIMEOUT, check=False
-        )
-        if done.returncode:
-            raise _unusable(python, done.stderr.strip() or f"uv exited with status {done.returncode}")
+        run_uv(command, timeout=TIMEOUT)
         # Containers run as another user.
         temporary.chmod(0o755)
         temporary.rename(directory)
-    except subprocess.TimeoutExpired:
-        raise _unusable(python, f"uv took more than {TIMEOUT:g} s") from None
+    except UvError as error:
+        raise _unusable(python, error.output.strip() or str(error)) from None
     except OSError as error:
         raise _unusable(python, str(error)) from None
     finally:

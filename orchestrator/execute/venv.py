@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
+import stat
 import tempfile
 import time
 from contextlib import suppress
@@ -21,7 +21,7 @@ from orchestrator.execute.devices import missing
 from orchestrator.execute.environment import probe_environment, user_environment
 from orchestrator.execute.handover import describe, hand_over
 from orchestrator.execute.interpreter import Interpreters
-from orchestrator.execute.ladder import see_through
+from orchestrator.execute.ladder import LADDER, Ladder, see_through
 from orchestrator.execute.port import Plan, RawAttempt, Step, StepFailedError
 from orchestrator.execute.process import ProcessGroup
 from orchestrator.execute.runner import PAYLOAD
@@ -50,11 +50,12 @@ class VenvRuntime:
         "probes run unsandboxed in virtual environments on this host: no limits on memory, network or files",
     )
 
-    def __init__(self, cache: Path, *, payload: Path = PAYLOAD) -> None:
+    def __init__(self, cache: Path, *, payload: Path = PAYLOAD, ladder: Ladder = LADDER) -> None:
         self._root = cache.resolve() / "venv"
         self._environments = self._root / "environments"
         self._interpreters = Interpreters(self._root / "interpreters.json")
         self._payload = payload
+        self._ladder = ladder
 
     def base(self, image: BaseImage, say: Callable[[str], None]) -> Base:
         """Find the interpreter of one Python."""
@@ -64,9 +65,14 @@ class VenvRuntime:
         """Plan one environment for each lock; uv's cache is what they share."""
         steps: dict[str, Step] = {}
         environments: dict[str, str] = {}
+        sizes: dict[str, int] = {}
         for lock, base in sorted(locks, key=lambda pair: pair[0].digest):
             key = digest(["venv", base.digest, lock.digest])
-            steps[key] = Step(key=key, parent=None, base=base, distributions=lock.distributions)
+            new = {d.sha256: d.size or 0 for d in lock.distributions if d.sha256 not in sizes}
+            steps[key] = Step(
+                key=key, parent=None, base=base, distributions=lock.distributions, download=sum(new.values())
+            )
+            sizes |= new
             environments[lock.digest] = key
         return Plan(steps=steps, environments=environments)
 
@@ -88,7 +94,7 @@ class VenvRuntime:
             except BaseException:
                 shutil.rmtree(directory, ignore_errors=True)
                 raise
-            (directory / _MARKER).write_text(f"{_apparent(directory)}\n", encoding="utf-8")
+            (directory / _MARKER).write_text(f"{_own(directory)}\n", encoding="utf-8")
 
     def _install(self, step: Step, directory: Path, timeout: float, cancel: Event) -> None:
         with tempfile.TemporaryDirectory(dir=self._environments, prefix=".install-") as scratch:
@@ -108,21 +114,22 @@ class VenvRuntime:
         """Run a job as a process of this host, with the environment variables of a container."""
         if (reason := missing(job.device)) is not None:
             return RawAttempt(started=False, failure=reason)
-        hand_over(job, describe(job, probes=str(job.probes.resolve()), runner=str(job.runner.resolve())))
-        console = Console(job.directory / "log.txt")
+        console: Console | None = None
         try:
+            hand_over(job, describe(job, probes=str(job.probes.resolve()), runner=str(job.runner.resolve())))
+            console = Console(job.directory / "log.txt")
             with tempfile.TemporaryDirectory(prefix="orchestrator-", ignore_cleanup_errors=True) as scratch:
                 home = Path(scratch, "home")
                 home.mkdir()
                 attempt = self._run(job, step, console, home, cancel)
+            if attempt.started:
+                harvest = harvest_directory(job.directory / "out")
+                attempt = replace(attempt, artifacts=harvest.taken, refused=harvest.refused)
         except OSError as error:
             attempt = RawAttempt(started=False, failure=f"the probes' process did not start: {error}")
         finally:
-            log = console.close()
-        if attempt.started:
-            harvest = harvest_directory(job.directory / "out")
-            attempt = replace(attempt, artifacts=harvest.taken, refused=harvest.refused)
-        elif attempt.failure:
+            log = console.close() if console is not None else ""
+        if attempt.failure:
             say(attempt.failure)
         return replace(attempt, log=log)
 
@@ -135,9 +142,9 @@ class VenvRuntime:
             console=console,
         )
         try:
-            ending = see_through(group, deadline=job.deadline, cancel=cancel)
+            ending = see_through(group, deadline=job.deadline, cancel=cancel, ladder=self._ladder)
         finally:
-            group.close(signal.SIGKILL)
+            group.close()
         status = group.status()
         duration = time.monotonic() - start
         if status is None:
@@ -152,10 +159,9 @@ class VenvRuntime:
         )
 
     def held(self) -> Mapping[str, int]:
-        """Return every complete environment with its apparent size.
+        """Return every complete environment with what it alone held when it was made.
 
-        Files are hard-linked from uv's cache where both are on one file system, so removing an environment may
-        give back less.
+        Where uv's cache is on the same file system that is little: the wheels are the cache's, and stay with it.
         """
         found: dict[str, int] = {}
         for marker in self._environments.glob(f"*/{_MARKER}"):
@@ -208,5 +214,7 @@ def _commands(step: Step, directory: Path, listed: Path) -> list[list[str]]:
     ]
 
 
-def _apparent(directory: Path) -> int:
-    return sum(path.lstat().st_size for path in directory.rglob("*") if not path.is_symlink() and path.is_file())
+def _own(directory: Path) -> int:
+    """Return the bytes of the files that no other directory holds: what uv linked is its cache's."""
+    entries = (path.lstat() for path in directory.rglob("*"))
+    return sum(entry.st_size for entry in entries if stat.S_ISREG(entry.st_mode) and entry.st_nlink == 1)

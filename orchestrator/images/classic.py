@@ -54,8 +54,7 @@ class ClassicBuilder:
                         use_config_proxy=False,
                     )
 
-                stream = events(self._engine, call, timeout=timeout, cancel=cancel)
-                with closing(stream):  # type: ignore[type-var]  # a generator, seen as an iterator
+                with closing(events(self._engine, call, timeout=timeout, cancel=cancel)) as stream:
                     for event in stream:
                         _follow(event, containers, line)
             done = True

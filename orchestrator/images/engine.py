@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
 from docker import APIClient
@@ -16,7 +17,7 @@ from orchestrator.errors import EnvironmentUnusableError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ENGINE_ERRORS = (DockerException, HTTPError, OSError)
+ENGINE_ERRORS = (DockerException, HTTPError, HTTPException, OSError)
 """What a call to the engine may raise: refusals, broken streams, and an engine that does not answer."""
 
 PROBE_TIMEOUT = 4.0

@@ -68,8 +68,7 @@ class Origins:
             return answer
 
         try:
-            stream = events(self._engine, call, timeout=PULL_TIMEOUT, stall=PULL_STALL)
-            with closing(stream):  # type: ignore[type-var]  # a generator, seen as an iterator
+            with closing(events(self._engine, call, timeout=PULL_TIMEOUT, stall=PULL_STALL)) as stream:
                 for event in stream:
                     if error := event.get("error"):
                         raise OriginError(f"{name} cannot be pulled: {error}")

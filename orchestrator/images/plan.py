@@ -98,6 +98,7 @@ class _Tree:
             parent=parent,
             base=root.base,
             distributions=tuple(self.wheels[wheel] for wheel in ordered),
+            download=sum(self.wheels[wheel].size or 0 for wheel in ordered),
         )
         return key
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from docker.types import CancellableStream
 from orchestrator.images.engine import ENGINE_ERRORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
     from threading import Event
 
     from docker import APIClient
@@ -40,7 +41,7 @@ def events(
     timeout: float,
     stall: float | None = None,
     cancel: Event | None = None,
-) -> Iterator[Any]:
+) -> Generator[Any]:
     """Yield what a streaming call answers; closing this iterator cuts the call off, and the engine notices.
 
     `stall` is how long nothing may come, `timeout` how long it may all take.
@@ -49,8 +50,7 @@ def events(
         StreamStoppedError: one of the two passed, or `cancel` was set.
     """
     client = engine.client(timeout)
-    answers: list[Response] = []
-    client.hooks["response"].append(lambda response, **_: answers.append(response))
+    answers = tap(client)
     items: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def read() -> None:
@@ -58,9 +58,7 @@ def events(
             for item in call(client):
                 items.put(item)
             items.put(_End())
-        except ENGINE_ERRORS as error:
-            items.put(_End(error))
-        except ValueError as error:  # a stream cut off in the middle of a JSON value
+        except Exception as error:  # noqa: BLE001 - raised again where the items are read
             items.put(_End(error))
 
     threading.Thread(target=read, name="engine-stream", daemon=True).start()
@@ -68,7 +66,7 @@ def events(
         yield from _until(items, timeout, stall, cancel)
     finally:
         for answer in answers:
-            _cut(answer)
+            cut(answer)
         engine.release(client)
 
 
@@ -97,9 +95,16 @@ def _until(
             raise StreamStoppedError(f"no answer for {stall:.0f} s")
 
 
-def _cut(answer: Response) -> None:
+def tap(client: APIClient) -> list[Response]:
+    """Return a list in which the client's answers will be, for them to be cut."""
+    answers: list[Response] = []
+    client.hooks["response"].append(lambda response, **_: answers.append(response))
+    return answers
+
+
+def cut(answer: Response) -> None:
+    """End an answer that may still be under way; one that has ended is fine."""
     # Closing alone would wait for the rest of the body; the socket has to be shut down first.
-    try:
+    with suppress(*ENGINE_ERRORS, AttributeError, TypeError):  # ended: there is no socket any more
         CancellableStream(iter(()), answer).close()
-    except (*ENGINE_ERRORS, AttributeError, TypeError):  # already closed, or ended by itself
-        answer.close()
+    answer.close()

@@ -22,6 +22,9 @@ import pytest
 GRACE = 10.0
 """Seconds after a probe's timeout until its process is killed, for hangs that hold the interpreter."""
 
+WORKERLESS = 3
+"""Exit status, pytest's own for an internal error, of a session whose worker never came up."""
+
 MAX_TEXT = 64 * 1024
 MAX_WORD = 200
 OOM_COUNTERS = (Path("/sys/fs/cgroup/memory.events"), Path("/sys/fs/cgroup/memory/memory.oom_control"))
@@ -42,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         side: object = Worker(json.loads(config.option.probe_job.read_text(encoding="utf-8")), progress)
     else:
-        side = Controller(config, progress)
+        side = Controller(progress)
     config.pluginmanager.register(side, "orchestrator-probes")
 
 
@@ -186,8 +189,7 @@ class Worker:
 class Controller:
     """Watches the worker; pytest's own plugins beside it write the reports."""
 
-    def __init__(self, config: pytest.Config, progress: Progress) -> None:
-        self.config = config
+    def __init__(self, progress: Progress) -> None:
         self.progress = progress
 
     @pytest.hookimpl(optionalhook=True)
@@ -207,8 +209,7 @@ class Controller:
         collected = any(r["phase"] == "collected" and r["pid"] == process.pid for r in self.progress.read())
         if not collected and len(self.progress.lethal_modules()) == to_blame:
             # No module to leave out next time, so every next worker would die in the same way.
-            reason = f"the worker died before it imported a probe module: {describe(status)}"
-            self.config.pluginmanager.getplugin("dsession").shouldstop = reason
+            pytest.exit(f"the worker died before it imported a probe module: {describe(status)}", WORKERLESS)
 
     def hang(self, pid: int) -> str | None:
         """Return the stack traces that a worker left at its hard deadline, if that is how it died."""

@@ -14,7 +14,6 @@ from orchestrator.results.progress import Progress, read_progress
 from orchestrator.results.reportlog import Phase, ReportLog, read_report_log
 
 MAX_EXCERPT = 2000
-_INTERRUPTED = 2
 _OTHERS = re.compile(r"^(?:\[probe\] |\[gw\d+\] node down: )", re.MULTILINE)
 """Where in the log the output of a probe ends: at the next one, or where xdist tells that it died."""
 _SIGNAL_EXITS = range(129, 193)
@@ -60,7 +59,7 @@ class Evidence:
     @property
     def cut_short(self) -> bool:
         """Whether the attempt was ended from outside, so that what is missing says nothing about the probes."""
-        return self.raw.deadline_passed or self.killed_by is not None or self.pytest_exit == _INTERRUPTED
+        return self.raw.deadline_passed or self.killed_by is not None
 
     @cached_property
     def failures(self) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.codec import to_json
 from orchestrator.errors import ConfigError
+from orchestrator.execute.environment import probe_environment
 from orchestrator.model import digest
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class ReuseKeys:
                 "runner": self._runner(cell.python),
                 "support": self._support,
                 "device": self._fingerprint(cell),
-                "environment": dict(self._matrix.environment),
+                "environment": probe_environment(cell.device, self._matrix.environment),
                 "modules": [self._matrix.packages[name].module for name in cell.requires],
                 # Those that a probe can run into; the build's own do not touch it.
                 "limits": to_json([limits.probe_timeout, limits.memory, limits.shm, limits.pids]),

@@ -172,6 +172,8 @@ def incomplete(evidence: Evidence, item: str) -> Finding | None:
     missing = [when for when in PHASES if evidence.phase(item, when) is None]
     if run is None or run.finished is None:
         missing.append("finish")
+    if not evidence.report.finished:
+        missing.append("the session's end")
     if any(phase.expected_failure for phase in evidence.phases(item)):
         return Finding(outcome=Outcome.ERROR, signature="xfail is not for probes: expectations live in the matrix")
     return _inconsistent(evidence, f"the probe has no record of: {', '.join(missing)}") if missing else None

@@ -1,0 +1,176 @@
+"""What was measured is found again, whatever happened to the process that wrote it."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orchestrator.errors import EnvironmentUnusableError, OrchestratorError
+from orchestrator.model import Attempt, Import, Outcome, ProbeResult
+from orchestrator.results import Recorded, Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENV, OTHER = "ab" * 32, "cd" * 32
+A, B = "t.py::a", "t.py::b"
+KEYS = {A: "1" * 64, B: "2" * 64}
+TORCH = Import(package="torch", version="2.6.0", git_version="1eba9b3")
+
+
+def made(*results: ProbeResult, attempt: str = "cell-1") -> Attempt:
+    return Attempt(
+        id=attempt,
+        cell="cell",
+        runtime="docker",
+        base="python:3.11-slim",
+        started=datetime(2026, 1, 2, tzinfo=UTC),
+        duration=1.5,
+        imports=(TORCH,),
+        results=results,
+    )
+
+
+def result(probe: str, outcome: Outcome = Outcome.PASS, **fields: object) -> ProbeResult:
+    return ProbeResult(probe=probe, outcome=outcome, **fields)  # type: ignore[arg-type] # of mixed types
+
+
+def lines(store: Store) -> Path:
+    return store.root / "results" / ENV[:2] / f"{ENV}.jsonl"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def test_a_result_is_found_again_with_its_imports(store: Store) -> None:
+    failed = result(A, Outcome.FAIL, signature="s", message="m", duration=0.5, metrics={"mae": float("inf")})
+    store.record(ENV, KEYS, made(failed, result(B)))
+    assert Store(store.root).lookup(ENV, KEYS) == {
+        A: Recorded(attempt="cell-1", result=failed, imports=(TORCH,)),
+        B: Recorded(attempt="cell-1", result=result(B), imports=(TORCH,)),
+    }
+
+
+def test_another_environment_or_key_finds_nothing(store: Store) -> None:
+    store.record(ENV, KEYS, made(result(A)))
+    assert store.lookup(OTHER, KEYS) == {}
+    assert store.lookup(ENV, {A: "3" * 64}) == {}
+    assert store.lookup(ENV, {}) == {}
+
+
+def test_the_last_result_of_a_key_wins(store: Store) -> None:
+    store.record(ENV, KEYS, made(result(A, Outcome.ERROR)))
+    store.record(ENV, KEYS, made(result(A), attempt="cell-2"))
+    assert store.lookup(ENV, KEYS)[A] == Recorded(attempt="cell-2", result=result(A), imports=(TORCH,))
+
+
+def test_only_what_was_measured_is_kept(store: Store) -> None:
+    results = {Outcome(outcome): result(f"t.py::{outcome}", outcome) for outcome in Outcome}
+    keys = {one.probe: f"{number:064x}" for number, one in enumerate(results.values())}
+    store.record(ENV, keys, made(*results.values()))
+    found = {recorded.result.outcome for recorded in store.lookup(ENV, keys).values()}
+    assert found == {outcome for outcome in Outcome if outcome.measured}
+
+
+def test_an_attempt_is_kept_whole_and_read_back(store: Store) -> None:
+    attempt = made(result(A, Outcome.INFRA), result(B))
+    store.record(ENV, KEYS, attempt)
+    assert store.read_attempt("cell-1") == attempt
+    assert store.read_attempt("cell-9") is None
+    assert (store.attempt_directory("cell-1") / "attempt.json").is_file()
+
+
+def test_every_cut_of_the_last_line_costs_that_line_only(store: Store) -> None:
+    store.record(ENV, KEYS, made(result(A), result(B)))
+    whole = lines(store).read_bytes()
+    second = whole.index(b"\n") + 1
+    for length in range(second, len(whole) - 1):
+        lines(store).write_bytes(whole[:length])
+        assert set(store.lookup(ENV, KEYS)) == {A}
+    lines(store).write_bytes(whole[: len(whole) - 20])
+    store.record(ENV, KEYS, made(result(B, Outcome.FAIL), attempt="cell-2"))
+    assert lines(store).read_bytes().startswith(whole[:second] + b'{"format"')
+    assert all(json.loads(line) for line in lines(store).read_bytes().splitlines())
+    assert store.lookup(ENV, KEYS)[B].result.outcome is Outcome.FAIL
+
+
+def test_a_file_that_is_one_cut_line_is_repaired(store: Store) -> None:
+    lines(store).parent.mkdir(parents=True)
+    lines(store).write_bytes(b'{"format": 1, "key": "' + b"x" * 200_000)
+    store.record(ENV, KEYS, made(result(A)))
+    assert lines(store).stat().st_size < 1000
+    assert set(store.lookup(ENV, KEYS)) == {A}
+
+
+def test_keys_of_a_later_program_are_ignored_and_nonsense_is_not_known(store: Store) -> None:
+    store.record(ENV, KEYS, made(result(A)))
+    line = json.loads(lines(store).read_text()) | {"colour": "green"}
+    nonsense = line | {"key": KEYS[B], "result": {"probe": B, "outcome": "fine"}}
+    lines(store).write_text("\n".join([json.dumps(line), "[]", "null", "7", "\x00", json.dumps(nonsense), ""]))
+    assert set(store.lookup(ENV, KEYS)) == {A}
+
+
+def test_a_newer_format_is_refused(store: Store) -> None:
+    store.record(ENV, KEYS, made(result(A)))
+    lines(store).write_text('{"format": 2, "key": "x"}\n')
+    with pytest.raises(OrchestratorError, match="format 2; this version reads up to 1") as caught:
+        store.lookup(ENV, KEYS)
+    assert caught.value.hint is not None
+    attempt = store.attempt_directory("cell-1") / "attempt.json"
+    attempt.write_text('{"format": 2}')
+    with pytest.raises(OrchestratorError, match="format 2"):
+        store.read_attempt("cell-1")
+
+
+def test_the_store_is_marked_as_a_cache(store: Store) -> None:
+    store.record(ENV, KEYS, made(result(A)))
+    assert (store.root / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55")
+
+
+@pytest.mark.parametrize("name", ["../etc", "/abs", "", ".hidden", "a/b", "a\nb", "x" * 300])
+def test_no_name_leads_out_of_the_store(store: Store, name: str) -> None:
+    with pytest.raises(ValueError, match="attempt id"):
+        store.attempt_directory(name)
+    with pytest.raises(ValueError, match="environment key"):
+        store.lookup(name, KEYS)
+
+
+def test_a_disk_that_does_not_take_it(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("a file stands where the store should be")
+    with pytest.raises(EnvironmentUnusableError, match="cannot write results"):
+        Store(tmp_path / "store").record(ENV, KEYS, made(result(A)))
+
+
+def _write(root: Path, number: int) -> None:
+    for round_ in range(20):
+        probe = f"t.py::p{number}_{round_}"
+        padded = result(probe, message="x" * 10_000)
+        Store(root).record(ENV, {probe: f"{number:032x}{round_:032x}"}, made(padded, attempt=f"cell-{number}"))
+
+
+def test_processes_that_write_at_once_lose_nothing(store: Store) -> None:
+    processes = [
+        multiprocessing.get_context("fork").Process(target=_write, args=(store.root, n)) for n in range(4)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    keys = {f"t.py::p{n}_{r}": f"{n:032x}{r:032x}" for n in range(4) for r in range(20)}
+    assert set(store.lookup(ENV, keys)) == set(keys)
+
+
+def test_thousands_of_results_a_second(store: Store) -> None:
+    keys = {f"t.py::p{n}": f"{n:064x}" for n in range(4000)}
+    attempt = made(*(result(probe, message="m" * 300) for probe in keys))
+    started = time.monotonic()
+    store.record(ENV, keys, attempt)
+    assert len(store.lookup(ENV, keys)) == 4000
+    assert time.monotonic() - started < 4
