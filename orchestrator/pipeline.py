@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from orchestrator.execute.devices import missing
 from orchestrator.execute.progress import Task, TaskKind
 from orchestrator.execute.runner import runner_digest
-from orchestrator.matrix import AxisVersions, Selection, asked, expand, pick, select
+from orchestrator.matrix import Selection, asked, expand, select
 from orchestrator.measure import Known, Options, Workshop, measure
 from orchestrator.model import (
     Cell,
@@ -24,10 +24,10 @@ from orchestrator.model import (
     Provenance,
     Report,
     Unresolvable,
-    VersionRange,
     digest,
 )
 from orchestrator.pinpoint import Measured, answer
+from orchestrator.resolve import axis_versions
 from orchestrator.results import ReuseKeys, blanket, judge
 
 if TYPE_CHECKING:
@@ -69,22 +69,6 @@ def choose(matrix: Matrix, pages: Pages, selection: Selection) -> tuple[Cell, ..
     chosen = select(matrix, cells, selection)
     stacks = {cell.stack for cell in chosen}
     return tuple(cell for cell in cells if cell in chosen or (cell.excluded and cell.stack in stacks))
-
-
-def axis_versions(matrix: Matrix, pages: Pages) -> AxisVersions:
-    """Read the versions of every axis that is given as a range, from the first index that has the project.
-
-    Raises:
-        EnvironmentUnusableError: no index answered.
-    """
-    found = {}
-    for stack in matrix.stacks.values():
-        for axis in stack.axes:
-            if isinstance(axis.versions, VersionRange):
-                package = matrix.packages[axis.package]
-                releases = pages.offered(package.candidates(stack.device), package.distribution)
-                found[stack.name, axis.package] = pick(((r.version, r.yanked) for r in releases), axis.versions)
-    return found
 
 
 def probes_of(matrix: Matrix, cell: Cell, selection: Selection) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def _explain(shop: Workshop, name: str) -> Iterator[str]:
     from orchestrator.execute.devices import missing  # noqa: PLC0415
     from orchestrator.matrix import expand  # noqa: PLC0415
     from orchestrator.model import Unresolvable  # noqa: PLC0415
-    from orchestrator.pipeline import axis_versions  # noqa: PLC0415
+    from orchestrator.resolve import axis_versions  # noqa: PLC0415
 
     cells = expand(shop.matrix, axis_versions(shop.matrix, shop.resolver.pages))
     cell = _find(cells, name)

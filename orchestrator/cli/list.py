@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.options import matrix_argument, selection_of, selection_options, store_option
+from orchestrator.model import VersionRange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
+    from orchestrator.matrix import AxisVersions
     from orchestrator.model import Cell, Matrix
 
 
@@ -28,12 +31,9 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
     from orchestrator.config import load  # noqa: PLC0415
     from orchestrator.errors import NothingSelectedError  # noqa: PLC0415
     from orchestrator.matrix import expand, select  # noqa: PLC0415
-    from orchestrator.pipeline import axis_versions  # noqa: PLC0415
-    from orchestrator.resolve import Pages  # noqa: PLC0415
 
     matrix = load(given["matrix"])
-    pages = Pages(given["store"].absolute() / "cache" / "index", matrix.indexes)
-    cells = expand(matrix, axis_versions(matrix, pages))
+    cells = expand(matrix, _axis_versions(matrix, given["store"].absolute() / "cache" / "index"))
     chosen = select(matrix, cells, selection_of(given))
     shown = cells if given["everything"] else chosen
     if not shown:
@@ -41,6 +41,16 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
             "no cell is selected", hint="`orchestrator list --all` shows every cell and why"
         )
     click.echo(_render(given["format_"], matrix, shown, {cell.id for cell in chosen}))
+
+
+def _axis_versions(matrix: Matrix, cache: Path) -> AxisVersions:
+    """Read the versions of ranges; a matrix without any needs no index, and nothing that can ask one."""
+    axes = (axis for stack in matrix.stacks.values() for axis in stack.axes)
+    if not any(isinstance(axis.versions, VersionRange) for axis in axes):
+        return {}
+    from orchestrator.resolve import Pages, axis_versions  # noqa: PLC0415
+
+    return axis_versions(matrix, Pages(cache, matrix.indexes))
 
 
 def _render(format_: str, matrix: Matrix, cells: Sequence[Cell], chosen: set[str]) -> str:

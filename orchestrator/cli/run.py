@@ -58,12 +58,16 @@ if TYPE_CHECKING:
 @store_option
 def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the options say
     """Measure what is not known yet of MATRIX and report where every issue stands."""
-    # Imported here: `run --help` answers before anything heavy is loaded.
+    # Imported here: `run --help` and what is wrong with the matrix answer before anything heavy is loaded.
+    from orchestrator.config import load  # noqa: PLC0415
+
+    width = _width(given["jobs"])
+    matrix = load(given["matrix"])
+
     from orchestrator.cli.board import board  # noqa: PLC0415
     from orchestrator.cli.console import consoles  # noqa: PLC0415
     from orchestrator.cli.reporting import exit_code, parse_reports, write_reports  # noqa: PLC0415
     from orchestrator.cli.runtimes import open_runtime  # noqa: PLC0415
-    from orchestrator.config import load  # noqa: PLC0415
     from orchestrator.measure import Options, Workshop  # noqa: PLC0415
     from orchestrator.pipeline import run  # noqa: PLC0415
     from orchestrator.resolve import Resolver  # noqa: PLC0415
@@ -71,8 +75,6 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
     from orchestrator.runs import save  # noqa: PLC0415
 
     reports: tuple[Wanted, ...] = parse_reports(given["reports"])
-    width = _width(given["jobs"])
-    matrix = load(given["matrix"])
     root: Path = given["store"].absolute()
     out, err = consoles(given["color"])
     store = Store(root)
