@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING
 
+from orchestrator.errors import NothingSelectedError
 from orchestrator.execute.devices import missing
 from orchestrator.execute.progress import Task, TaskKind
 from orchestrator.execute.runner import runner_digest
@@ -38,9 +39,17 @@ if TYPE_CHECKING:
 
 
 def run(shop: Workshop, options: Options) -> Report:
-    """Measure what is not known yet of the selected cells and answer for all of them."""
+    """Measure what is not known yet of the selected cells and answer for all of them.
+
+    Raises:
+        NothingSelectedError: there is no such cell.
+    """
     started = datetime.now(UTC)
     cells = choose(shop.matrix, shop.resolver.pages, options.selection)
+    if not cells:
+        raise NothingSelectedError(
+            "no cell is selected", hint="`orchestrator list --all` shows every cell and why"
+        )
     absent = {
         stack: why for stack in {c.stack for c in cells} if (why := _no_device(shop.matrix, stack)) is not None
     }

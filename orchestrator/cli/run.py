@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.options import matrix_argument, selection_of, selection_options, store_option
-from orchestrator.errors import InterruptedRunError, NothingSelectedError
+from orchestrator.errors import InterruptedRunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,8 +97,6 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
         raise InterruptedRunError(
             "interrupted", hint="what was measured is kept; the same command goes on from there"
         )
-    if not report.cells:
-        raise NothingSelectedError("no cell is selected", hint="`orchestrator list` shows what there is")
     click.get_current_context().exit(exit_code(report))
 
 

@@ -85,6 +85,7 @@ issues: {it: {title: it, probes: ["test_it.py::test_it"], subject: {tiny: tinyli
         (["list", "-k", "torch>="], 2, "-k: column 1"),
         (["list", "--stack", "torch-cup"], 2, "did you mean 'torch-cpu'"),
         (["list", "-s", "nothing-like-this"], 3, "no cell is selected"),
+        (["run", "-s", "nothing-like-this", "--runtime", "venv"], 3, "no cell is selected"),
         (
             ["explain", "torch-cpu-py3.11-torch2.1.3", "--runtime", "venv"],
             2,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -158,3 +159,35 @@ def test_nothing_is_left_behind(runtime, first_run):
         assert left == []
     finally:
         client.close()
+
+
+def test_an_interrupted_run_keeps_what_was_measured_and_the_next_goes_on(project):
+    """Ctrl-C once: running probes are ended, the report of what is known is written, the exit code says 130."""
+    store = project / "store-interrupted"
+    command = [sys.executable, "-m", "orchestrator", "run", "--runtime", "venv", "--store", str(store)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "UV_CACHE_DIR": str(project / "uv")}
+    with subprocess.Popen(
+        [*command, "--jobs", "1", "--issue", "hang", "--report", f"json:{store}.json"],
+        cwd=project,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "1 pass" in line:
+                process.send_signal(signal.SIGINT)
+                break
+        rest = process.stderr.read()
+        assert process.wait(60) == 130
+    assert "the same command goes on from there" in rest
+    (result,) = json.loads(Path(f"{store}.json").read_text(encoding="utf-8"))["results"]
+    outcomes = [cell["outcome"] for cell in result["cells"].values()]
+    assert "pass" in outcomes
+    assert "not-run" in outcomes
+    measured = outcomes.count("pass")
+    done = orchestrator(
+        "run", "--runtime", "venv", "--store", str(store), "--issue", "hang", "-k", "tinylib<1.4", cwd=project
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"measuring {4 - measured} of 4 cells" in done.stderr
