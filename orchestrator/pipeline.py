@@ -106,17 +106,25 @@ def _recall(shop: Workshop, options: Options, locked: Sequence[LockedCell]) -> d
 
 
 def _bases(shop: Workshop, pythons: Iterable[str]) -> dict[str, Base]:
-    found = {}
-    for python in sorted(pythons):
-        task = Task(kind=TaskKind.PREPARE, name=f"base of Python {python}")
-        shop.observer.started(task)
+    return {python: _base(shop, python) for python in sorted(pythons)}
 
-        def say(line: str, task: Task = task) -> None:
-            shop.observer.said(task, line)
 
-        found[python] = shop.runtime.base(shop.matrix.bases[python], say)
-        shop.observer.finished(task, found[python].origin, good=True)
-    return found
+def _base(shop: Workshop, python: str) -> Base:
+    """Find the base of a Python; the observer hears of it only where there is something to tell."""
+    task = Task(kind=TaskKind.PREPARE, name=f"base of Python {python}")
+    begun = False
+
+    def say(line: str) -> None:
+        nonlocal begun
+        if not begun:
+            shop.observer.started(task)
+            begun = True
+        shop.observer.said(task, line)
+
+    base = shop.runtime.base(shop.matrix.bases[python], say)
+    if begun:
+        shop.observer.finished(task, base.origin, good=True)
+    return base
 
 
 def _measured(

@@ -239,9 +239,24 @@ class _Queue:
 
 
 def _depth_first(plan: Plan) -> Callable[[Job], tuple[int, ...]]:
-    """Order jobs so that those of one subtree come together: fewer layers are alive at one time."""
+    """Order jobs so that those of one subtree come together, the subtrees with most to fetch first.
+
+    Together, because fewer layers are then alive at one time; the largest first, because a long build that begins
+    last leaves the other workers idle.
+    """
     order = {key: place for place, key in enumerate(plan.steps)}
-    return lambda job: tuple(order[step.key] for step in plan.chain(job.lock.digest))
+    weight: dict[str, int] = {}
+    for step in plan.steps.values():
+        root = step
+        while root.parent is not None:
+            root = plan.steps[root.parent]
+        weight[root.key] = weight.get(root.key, 0) + step.download
+
+    def place(job: Job) -> tuple[int, ...]:
+        chain = plan.chain(job.lock.digest)
+        return (-weight[chain[0].key], *(order[step.key] for step in chain))
+
+    return place
 
 
 def _step_task(step: Step) -> Task:

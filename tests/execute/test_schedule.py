@@ -13,8 +13,8 @@ from orchestrator.versions import Version
 BASE = Base(python="3.11", digest="base", reference="base", origin="fake")
 
 
-def wheel(name, size=0):
-    return Distribution(name=name, version=Version("1"), url=f"file:///{name}", sha256=name, size=size, index="i")
+def wheel(name):
+    return Distribution(name=name, version=Version("1"), url=f"file:///{name}", sha256=name, size=None, index="i")
 
 
 def lock(*names):
@@ -40,7 +40,9 @@ def job(cell, *names):
 def tree(parents, environments, sizes=None):
     """A plan from {step: parent} and (job, step) pairs; a step's wheel has `sizes[step]` bytes."""
     steps = {
-        key: Step(key=key, parent=parent, base=BASE, distributions=(wheel(key, (sizes or {}).get(key, 0)),))
+        key: Step(
+            key=key, parent=parent, base=BASE, distributions=(wheel(key),), download=(sizes or {}).get(key, 0)
+        )
         for key, parent in parents.items()
     }
     return Plan(steps=steps, environments={job.lock.digest: key for job, key in environments})
@@ -152,6 +154,13 @@ def test_parents_come_first_and_jobs_as_soon_as_their_environment_is_there():
         ("prepare", "z"),
         ("execute", "c"),
     ]
+
+
+def test_the_subtree_with_most_to_fetch_begins_first():
+    plan = tree({"x": None, "xy": "x", "z": None}, ((A, "x"), (B, "xy"), (C, "z")), {"x": 1, "xy": 1, "z": 3})
+    runtime = FakeRuntime()
+    run(runtime, plan, [A, B, C])
+    assert [name for kind, name in runtime.log if kind == "execute"] == ["c", "a", "b"]
 
 
 def test_what_is_there_is_not_made_again():

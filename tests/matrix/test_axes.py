@@ -1,7 +1,7 @@
-from builders import versions
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import versions
 from orchestrator.matrix import pick
 from orchestrator.model import VersionRange
 from orchestrator.versions import SpecifierSet, Version

@@ -1,10 +1,10 @@
 import re
 
 import pytest
-from builders import axis, companion, exclusion, matrix, stack, versions
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import axis, companion, exclusion, matrix, stack, versions
 from orchestrator.matrix import cell_id, expand
 from orchestrator.matrix.expand import MAX_CELLS
 from orchestrator.model import Axis, VersionRange
@@ -61,7 +61,10 @@ def test_too_many_cells_is_an_error_before_they_are_made():
 RELEASES = st.from_regex(r"[0-9]{1,2}\.[0-9]{1,2}(\.post[0-9])?(\+[a-z]{1,3}(\.[a-z0-9]{1,3})?)?", fullmatch=True)
 
 
-@given(st.lists(RELEASES.map(Version), unique=True, max_size=12), st.lists(RELEASES.map(Version), unique=True, max_size=4))
+@given(
+    st.lists(RELEASES.map(Version), unique=True, max_size=12),
+    st.lists(RELEASES.map(Version), unique=True, max_size=4),
+)
 def test_ids_are_unique_and_keep_to_their_alphabet(first, second):
     axes = (Axis(package="a", versions=tuple(first)), Axis(package="b_c", versions=tuple(second)))
     ids = [cell.id for cell in expand(matrix(stack("s", *axes)))]

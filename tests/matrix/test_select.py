@@ -1,6 +1,6 @@
 import pytest
-from builders import axis, exclusion, issue, matrix, stack
 
+from builders import axis, exclusion, issue, matrix, stack
 from orchestrator.errors import ConfigError
 from orchestrator.matrix import Selection, expand, select
 
