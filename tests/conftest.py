@@ -7,6 +7,10 @@ import os
 import pytest
 
 
+collect_ignore = ["support"]
+"""Probes and modules that tests use; nothing in there is a test of this program."""
+
+
 @pytest.fixture(scope="session")
 def engine() -> None:
     """Skip without an engine, but never where ORCHESTRATOR_REQUIRE_ENGINE says that there is one."""

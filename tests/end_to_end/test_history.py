@@ -37,7 +37,7 @@ def project(tmp_path_factory):
     directory = tmp_path_factory.mktemp("project")
     house = Wheelhouse(directory / "house")
     history.publish(house)
-    shutil.copytree(Path(__file__).parent / "probes", directory / "probes")
+    shutil.copytree(ROOT / "tests" / "support" / "tiny_probes", directory / "probes")
     text = history.matrix_text(probes="probes", images=str(ROOT / "images"), index=house.url)
     (directory / "matrix.yaml").write_text(text, encoding="utf-8")
     return directory
@@ -131,7 +131,7 @@ def test_a_new_probe_runs_only_itself(project, runtime, first_run):
     """A second probe file leaves the results of the first as they are."""
     store, _ = first_run
     attempts = set((store / "attempts").iterdir())
-    extra = project / "extra"
+    extra = project / f"extra-{runtime}"
     shutil.copytree(project / "probes", extra / "probes")
     (extra / "probes" / "test_more.py").write_text("def test_more():\n    import tinylib\n", encoding="utf-8")
     text = (project / "matrix.yaml").read_text(encoding="utf-8")
