@@ -83,7 +83,7 @@ def measure(shop: Workshop, options: Options, known: Mapping[str, Known]) -> Non
     if not todo:
         shop.observer.phase("every result is known already")
         return
-    # Planned over all cells, not over those to run: cells that come one by one meet the same layers.
+    # Planned over all that were selected, not over those to run: what is run later meets the same layers.
     plan = shop.runtime.plan([(one.lock, one.base) for one in known.values()])
     keys = ReuseKeys(shop.matrix, runner=runner_digest)
     jobs = {one.cell.id: job_for(shop, one.cell, one.lock, one.missing(options.rerun)) for one in todo}

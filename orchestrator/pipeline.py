@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from orchestrator.execute.port import Base
-    from orchestrator.resolve import Pages
 
 
 def run(shop: Workshop, options: Options) -> Report:
@@ -45,7 +44,8 @@ def run(shop: Workshop, options: Options) -> Report:
         NothingSelectedError: there is no such cell.
     """
     started = datetime.now(UTC)
-    cells = choose(shop.matrix, shop.resolver.pages, options.selection)
+    everything = expand(shop.matrix, axis_versions(shop.matrix, shop.resolver.pages))
+    cells = choose(shop.matrix, everything, options.selection)
     if not cells:
         raise NothingSelectedError(
             "no cell is selected", hint="`orchestrator list --all` shows every cell and why"
@@ -69,15 +69,15 @@ def run(shop: Workshop, options: Options) -> Report:
         runtime=shop.runtime.name,
         host=f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} CPUs",
     )
-    return answer(shop.matrix, measured, provenance, (*shop.runtime.notices, *_warnings(locked.values())))
+    notices = (*shop.runtime.notices, *_warnings(locked.values()))
+    return answer(shop.matrix, measured, provenance, notices, everything)
 
 
-def choose(matrix: Matrix, pages: Pages, selection: Selection) -> tuple[Cell, ...]:
+def choose(matrix: Matrix, cells: Sequence[Cell], selection: Selection) -> tuple[Cell, ...]:
     """Return the selected cells and, for the report, the excluded ones of their stacks."""
-    cells = expand(matrix, axis_versions(matrix, pages))
-    chosen = select(matrix, cells, selection)
-    stacks = {cell.stack for cell in chosen}
-    return tuple(cell for cell in cells if cell in chosen or (cell.excluded and cell.stack in stacks))
+    chosen = {cell.id: cell for cell in select(matrix, cells, selection)}
+    stacks = {cell.stack for cell in chosen.values()}
+    return tuple(cell for cell in cells if cell.id in chosen or (cell.excluded and cell.stack in stacks))
 
 
 def probes_of(matrix: Matrix, cell: Cell, selection: Selection) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from orchestrator.pinpoint.answer import answer
 from orchestrator.pinpoint.collapse import Group, collapse
-from orchestrator.pinpoint.expectations import unexpected
+from orchestrator.pinpoint.expectations import ends, unexpected
 from orchestrator.pinpoint.measured import Measured
 from orchestrator.pinpoint.series import PYTHON, series
 from orchestrator.pinpoint.transitions import newest_known, ordered, state, transitions
@@ -13,6 +13,7 @@ __all__ = [
     "Measured",
     "answer",
     "collapse",
+    "ends",
     "newest_known",
     "ordered",
     "series",

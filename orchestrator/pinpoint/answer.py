@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from orchestrator.model import CellRow, Report, Setting, Topic
-from orchestrator.pinpoint.expectations import unexpected
+from orchestrator.pinpoint.expectations import ends, unexpected
 from orchestrator.pinpoint.series import series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from orchestrator.model import Matrix, Provenance
+    from orchestrator.model import Cell, Matrix, Provenance
     from orchestrator.pinpoint.measured import Measured
 
 
@@ -22,12 +22,13 @@ def answer(
     measured: Sequence[Measured],
     provenance: Provenance,
     notices: Sequence[str] = (),
+    cells: Sequence[Cell] = (),
 ) -> Report:
-    """Return the report of all cells of a matrix, or of those that were selected."""
+    """Return the report of what was measured; `cells` are all of the matrix, where only some were selected."""
     found = series(matrix, measured)
     return Report(
         series=found,
-        findings=unexpected(matrix, found),
+        findings=unexpected(matrix, found, ends(cells)),
         cells=tuple(_row(matrix, one) for one in measured),
         issues={i.id: Topic(title=i.title, link=i.link) for i in matrix.issues.values()},
         stacks={s.name: Setting(device=s.device, note=s.note) for s in matrix.stacks.values()},

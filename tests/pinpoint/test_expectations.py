@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orchestrator.model import State
-from orchestrator.pinpoint import series, unexpected
+from orchestrator.pinpoint import ends, series, unexpected
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,3 +51,14 @@ def test_what_is_unexpected(
     expected: list[tuple[str, str, str | None]],
 ) -> None:
     assert findings(matrix, measured, letters, expect) == expected
+
+
+def test_a_series_that_a_selection_cut_short_is_not_held_to_what_is_expected_of_its_end(
+    matrix: Callable[..., Matrix], measured: Callable[..., Measured]
+) -> None:
+    made = matrix({"lib": ["1", "2"]}, expect=State.OK)
+    first, second = measured("b", {"lib": "1"}), measured("g", {"lib": "2"})
+    everything = ends([first.cell, second.cell])
+    assert unexpected(made, series(made, [first]), everything) == ()
+    assert len(unexpected(made, series(made, [first]))) == 1
+    assert len(unexpected(made, series(made, [measured("b", {"lib": "2"})]), everything)) == 1

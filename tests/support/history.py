@@ -107,7 +107,10 @@ OUTCOMES = {
     ("number", "1.7"): ("fail", "error = 20.08"),
     ("wrong-reason", "1.3"): ("fail", "RuntimeError: shapes differ (53x2048)"),
     ("wrong-reason", "1.4"): ("error", "TypeError: unexpected keyword"),
-    ("always", DIES_AT_IMPORT): ("incompatible", "the process exited with status 0 during import: tinylib needs another engine"),
+    ("always", DIES_AT_IMPORT): (
+        "incompatible",
+        "the process exited with status 0 during import: tinylib needs another engine",
+    ),
     ("always", UNRESOLVABLE): ("unresolvable", ""),
 }
 
