@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from uv import find_uv_bin
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from threading import Event
 
 _TICK = 0.2
@@ -28,19 +28,25 @@ class UvError(Exception):
         self.stopped = stopped
 
 
-def run_uv(arguments: Sequence[str], *, timeout: float, cancel: Event | None = None) -> str:
-    """Run uv and return what it printed.
+def run_uv(
+    arguments: Sequence[str],
+    *,
+    timeout: float,
+    cancel: Event | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """Run uv and return what it printed, in the host's environment without uv's files of settings or in another.
 
     Raises:
         UvError: it failed, took too long, or `cancel` was set.
     """
     deadline = time.monotonic() + timeout
-    environment = os.environ | {"UV_NO_CONFIG": "1", "UV_NO_PROGRESS": "1", "NO_COLOR": "1"}
+    variables = os.environ | {"UV_NO_CONFIG": "1"} if environment is None else environment
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(
                 [find_uv_bin(), *arguments],
-                env=environment,
+                env={**variables, "UV_NO_PROGRESS": "1", "NO_COLOR": "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

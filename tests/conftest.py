@@ -6,7 +6,6 @@ import os
 
 import pytest
 
-
 collect_ignore = ["support"]
 """Probes and modules that tests use; nothing in there is a test of this program."""
 

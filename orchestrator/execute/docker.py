@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 
 
 _SIGNAL_BASE = 128
+_NOT_RUN = (126, 127)
+_INIT_FAILED = "[FATAL tini"
+"""What the container's init says where it cannot run the program; its exit status alone might be the probe's."""
 
 
 def engine_missing() -> str | None:
@@ -127,6 +130,10 @@ class DockerRuntime:
                     say(f"container {container.name} is still there: {left}")
                 container.drain()
             log = console.close() if console is not None else ""
+        if attempt.exit_code in _NOT_RUN and log.startswith(_INIT_FAILED):
+            attempt = replace(
+                attempt, started=False, exit_code=None, failure=f"the image is broken: {log.strip()}"
+            )
         if attempt.failure:
             say(attempt.failure)
         return replace(attempt, log=log)
@@ -200,11 +207,11 @@ def _run(container: Container, console: Console, job: Job, cancel: Event, ladder
         )
     container.drain()
     state = container.state()
+    if state.error:
+        return RawAttempt(started=False, failure=f"the container did not run: {state.error}", duration=duration)
     if container.restarted_under():
         failure = "the engine was restarted while the container ran: its exit status says nothing"
         return RawAttempt(started=False, failure=failure, duration=duration)
-    if state.error:
-        return RawAttempt(started=False, failure=f"the container did not run: {state.error}", duration=duration)
     number = state.exit_code - _SIGNAL_BASE
     by_signal = number in signal.valid_signals()
     return RawAttempt(

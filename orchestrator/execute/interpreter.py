@@ -12,9 +12,9 @@ from filelock import FileLock
 
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.port import Base
-from orchestrator.execute.uv import UvError, run_uv
 from orchestrator.files import write_atomic
 from orchestrator.model import digest
+from orchestrator.uv import UvError, run_uv
 
 if TYPE_CHECKING:
     from collections.abc import Callable

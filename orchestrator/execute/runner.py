@@ -75,7 +75,7 @@ def _install_digest(python: str) -> str:
 
 
 def _install(source: Path, python: str, directory: Path) -> None:
-    from orchestrator.execute.uv import UvError, run_uv  # noqa: PLC0415 - only where something is run
+    from orchestrator.uv import UvError, run_uv  # noqa: PLC0415 - only where something is run
 
     temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
     command = [

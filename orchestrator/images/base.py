@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from orchestrator.images.engine import Engine
     from orchestrator.model import BaseImage
 
+_ORIGIN = "orchestrator/origin"
 _ELF = b"\x7fELF"
 
 
@@ -120,15 +121,21 @@ class Bases:
 
     def _build(self, base: Base, origin: Found, say: Callable[[str], None], timeout: float, cancel: Event) -> None:
         say(f"preparing the base of Python {base.python} ({origin.words})")
+        # A name of its own for just this image: BuildKit looks ids up in a registry, other names may move.
+        name = f"{_ORIGIN}:{base.digest[:24]}"
+        self._engine.api.tag(origin.reference, _ORIGIN, base.digest[:24])
         build = Build(
             tag=base.reference,
             key=base.digest,
             dockerfile=self._dockerfile.read_text(encoding="utf-8"),
             files={"uv": _installer()},
-            arguments={"BASE": origin.reference, "PYTHON": base.python, "STEP": base.digest},
-            labels=labels(base, base.digest, origin.reference),
+            arguments={"BASE": name, "PYTHON": base.python, "STEP": base.digest},
+            labels=labels(base, base.digest, name),
         )
-        self._builds.run(build, say, timeout=timeout, cancel=cancel)
+        try:
+            self._builds.run(build, say, timeout=timeout, cancel=cancel)
+        finally:
+            self._engine.api.remove_image(name)
 
     def _keep(self, image: BaseImage, way: str, found: Found) -> Remembered:
         remembered = Remembered(identity=found.identity, way=way, words=found.words)

@@ -47,7 +47,7 @@ class Builds:
     def _choose(self) -> Builder:
         if self._asked == "classic":
             return ClassicBuilder(self._engine)
-        if (buildkit := find_buildkit(self._engine)) is not None:
+        if (buildkit := find_buildkit(self._engine, self._logs.parent / "buildkit.lock")) is not None:
             return buildkit
         if self._asked == "buildkit":
             raise EnvironmentUnusableError(

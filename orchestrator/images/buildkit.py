@@ -11,8 +11,12 @@ import threading
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+
+from docker.errors import APIError
+from filelock import FileLock
 
 from orchestrator.images.builder import OURS, Build, BuildError
 from orchestrator.images.engine import ENGINE_ERRORS, endpoint
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     from orchestrator.images.engine import Engine
 
 _TICK = 0.2
+_TRIES = 10
+_PAUSE = 0.3
 _GRACE = 10.0
 _TRIAL_TIMEOUT = 20.0
 _PASSED_ON = ("PATH", "HOME", "LANG", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "XDG_RUNTIME_DIR")
@@ -34,9 +40,10 @@ class BuildKitBuilder:
 
     name = "buildkit"
 
-    def __init__(self, engine: Engine, command: tuple[str, ...]) -> None:
+    def __init__(self, engine: Engine, command: tuple[str, ...], lock: Path) -> None:
         self._engine = engine
         self.command = command
+        self._lock = lock
 
     def build(self, build: Build, *, line: Callable[[str], None], timeout: float, cancel: Event) -> None:
         """Build and tag one image (see `Builder.build`)."""
@@ -53,11 +60,25 @@ class BuildKitBuilder:
             self._forget(since)
 
     def _forget(self, since: str) -> None:
-        """Drop BuildKit's own hold on our layers: removing the image must give the space back."""
-        with suppress(*ENGINE_ERRORS):  # what is not dropped now goes when the engine cleans up by itself
+        """Drop BuildKit's own hold on our layers: removing the image must give the space back.
+
+        One at a time: the engine refuses to count and to prune twice at once, and prunes that cross each other
+        leave records in use for ever.
+        """
+        # What is not dropped now is dropped after the next build.
+        with FileLock(self._lock, is_singleton=False, thread_local=False), suppress(*ENGINE_ERRORS):
             api = self._engine.api
-            for identity in own_records(api.df().get("BuildCache") or [], since):
-                api.prune_builds(filters={"id": identity}, all=True)  # type: ignore[arg-type]
+            for identity in own_records(_patiently(api.df).get("BuildCache") or [], since):
+                _patiently(partial(api.prune_builds, filters={"id": identity}, all=True))  # type: ignore[arg-type]
+
+
+def _patiently(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Call the engine, again where somebody else has it count or prune just now."""
+    for _ in range(_TRIES):
+        with suppress(APIError):
+            return call()
+        time.sleep(_PAUSE)
+    return call()
 
 
 def own_records(records: list[dict[str, Any]], since: str) -> list[str]:
@@ -84,10 +105,14 @@ def own_records(records: list[dict[str, Any]], since: str) -> list[str]:
     return list(own)
 
 
-def find_buildkit(engine: Engine) -> BuildKitBuilder | None:
-    """Return the first way of calling BuildKit that really builds something, None where none does."""
+def find_buildkit(engine: Engine, lock: Path) -> BuildKitBuilder | None:
+    """Return the first way of calling BuildKit that really builds something, None where none does.
+
+    `lock` is a file that builders of the same engine share.
+    """
+    lock.parent.mkdir(parents=True, exist_ok=True)
     for command in _candidates():
-        builder = BuildKitBuilder(engine, command)
+        builder = BuildKitBuilder(engine, command, lock)
         if _works(builder, engine):
             return builder
     return None

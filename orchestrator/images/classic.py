@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from orchestrator.images.builder import Build
     from orchestrator.images.engine import Engine
 
-_RUNNING_IN = re.compile(r" ---> Running in ([0-9a-f]{12,64})")
+_RUNNING_IN = re.compile(r"^ ---> Running in ([0-9a-f]{12,64})")
 _SETTLE = 10.0
+_PAUSE = 0.2
 
 
 class ClassicBuilder:
@@ -36,7 +37,7 @@ class ClassicBuilder:
 
     def build(self, build: Build, *, line: Callable[[str], None], timeout: float, cancel: Event) -> None:
         """Build and tag one image (see `Builder.build`)."""
-        containers: list[str] = []
+        output = _Output(line)
         done = False
         try:
             with build.context() as context:
@@ -56,7 +57,8 @@ class ClassicBuilder:
 
                 with closing(events(self._engine, call, timeout=timeout, cancel=cancel)) as stream:
                     for event in stream:
-                        _follow(event, containers, line)
+                        output.take(event)
+            output.finish()
             done = True
         except StreamStoppedError as error:
             raise BuildError(f"the build was stopped: {error}", stopped=True) from error
@@ -64,41 +66,63 @@ class ClassicBuilder:
             raise BuildError(f"the engine gave up the build: {brief(error)}", transient=_lost(error)) from error
         finally:
             if not done:
-                self._sweep(build.key, containers)
+                self._sweep(build.key, output.containers)
 
     def _sweep(self, key: str, containers: list[str]) -> None:
         """Remove what a failed build leaves: the engine removes its own containers late, its images never."""
         api = self._engine.api
-        with suppress(*ENGINE_ERRORS):  # the engine itself may be what failed
-            for container in containers[-1:]:
-                _await_removal(api, container)
-            while left := api.images(filters={"dangling": True, "label": f"{STEP_LABEL}={key}"}):
-                for image in left:
-                    api.remove_image(image["Id"])
+        deadline = time.monotonic() + _SETTLE
+        left = True
+        while left and time.monotonic() < deadline:
+            with suppress(*ENGINE_ERRORS):  # still in use, or the engine itself is what failed
+                left = _remove_once(api, key, containers)
+            if left:
+                time.sleep(_PAUSE)
+        with suppress(*ENGINE_ERRORS):
+            for container in containers[-1:] if left else ():
+                api.remove_container(container, v=True, force=True)
+            _remove_once(api, key, containers)
 
 
-def _follow(event: dict[str, Any], containers: list[str], line: Callable[[str], None]) -> None:
-    if text := event.get("stream"):
+class _Output:
+    """Puts the pieces that the engine sends together to lines, and notices what they tell."""
+
+    def __init__(self, line: Callable[[str], None]) -> None:
+        self._line = line
+        self._begun = ""
+        self.containers: list[str] = []
+
+    def take(self, event: dict[str, Any]) -> None:
+        *whole, self._begun = (self._begun + event.get("stream", "")).split("\n")
+        for text in whole:
+            self._tell(text)
+        if error := event.get("error"):
+            self.finish()
+            self._tell(error)
+            raise BuildError(str(event.get("errorDetail", {}).get("message") or error))
+
+    def finish(self) -> None:
+        self._tell(self._begun)
+        self._begun = ""
+
+    def _tell(self, text: str) -> None:
         if found := _RUNNING_IN.search(text):
-            containers.append(found.group(1))
-        for part in text.splitlines():
-            if part.strip():
-                line(part)
-    if error := event.get("error"):
-        line(error)
-        raise BuildError(str(event.get("errorDetail", {}).get("message") or error))
+            self.containers.append(found.group(1))
+        if text.strip():
+            self._line(text.rstrip())
 
 
-def _await_removal(api: APIClient, container: str) -> None:
-    deadline = time.monotonic() + _SETTLE
-    while time.monotonic() < deadline:
-        try:
+def _remove_once(api: APIClient, key: str, containers: list[str]) -> bool:
+    """Remove the images that nothing holds any more; tell whether there is something left."""
+    running = False
+    for container in containers[-1:]:
+        with suppress(NotFound):
             api.inspect_container(container)
-        except NotFound:
-            return
-        time.sleep(0.2)
-    with suppress(NotFound):
-        api.remove_container(container, v=True, force=True)
+            running = True
+    filters = {"dangling": True, "label": f"{STEP_LABEL}={key}"}
+    for image in api.images(filters=filters):
+        api.remove_image(image["Id"])
+    return running or bool(api.images(filters=filters))
 
 
 def _lost(error: BaseException) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,17 @@ def connect(timeout: float) -> APIClient:
     Docker's own contexts are passed over on purpose: the endpoint must not change between two calls of a run,
     and the command line client is told the same one.
     """
+    _knock(timeout)
     return APIClient(version="auto", timeout=timeout, **kwargs_from_env())  # type: ignore[arg-type]
+
+
+def _knock(timeout: float) -> None:
+    """Fail at once where nobody listens; the library would leave its own socket open then."""
+    scheme, _, path = endpoint().partition("://")
+    if scheme == "unix":
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as knock:
+            knock.settimeout(timeout)
+            knock.connect(path)
 
 
 def endpoint() -> str:

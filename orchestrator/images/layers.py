@@ -49,6 +49,8 @@ class Layers:
         Raises:
             StepFailedError: it could not be built.
         """
+        if self.ready(step):
+            return
         if secret := next((d for d in step.distributions if carries_credentials(d)), None):
             raise StepFailedError(
                 f"the URL of {secret.name} {secret.version} carries credentials, which would stay in the image: "

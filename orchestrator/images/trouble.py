@@ -28,6 +28,7 @@ _PERMANENT = re.compile(
     r"|http status client error \((401|403|404|410)",
     re.IGNORECASE,
 )
+_CAUSE = re.compile(r"(caused by:|cause:|╰─▶|├─▶)\s*", re.IGNORECASE)
 _STARTS = ("error:", "\N{MULTIPLICATION SIGN}")
 _DISK = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
 
@@ -57,9 +58,9 @@ def complaint(output: str) -> str | None:
         return None
     said = [lines[start].removeprefix(_STARTS[0]).removeprefix(_STARTS[1]).strip()]
     for line in lines[start + 1 :]:
-        if not line.startswith(("Caused by:", "╰─▶", "├─▶")):
+        if not (cause := _CAUSE.match(line)):
             break
-        said.append(re.sub(r"^(Caused by:|╰─▶|├─▶)\s*", "", line))
+        said.append(line[cause.end() :])
     return ": ".join(said)
 
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import tempfile
 import tomllib
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from packaging.utils import canonicalize_name
 
 from orchestrator.model import Distribution
+from orchestrator.uv import UvError, run_uv
 from orchestrator.versions import Version
 
 if TYPE_CHECKING:
@@ -68,19 +67,6 @@ class Wheel:
         )
 
 
-@cache
-def uv_binary() -> str:
-    """Return the uv executable that was installed with this package."""
-    from uv import find_uv_bin  # noqa: PLC0415 - only where something is resolved or installed
-
-    return find_uv_bin()
-
-
-def uv_environment() -> dict[str, str]:
-    """Return the caller's environment without the uv settings that would bend a resolution."""
-    return {name: value for name, value in os.environ.items() if name not in _FOREIGN_SETTINGS}
-
-
 def compile_project(text: str, *, python: str, platform: str, default_index: str | None) -> tuple[Wheel, ...]:
     """Resolve a pyproject.toml for one Python and platform, wheels only.
 
@@ -92,29 +78,19 @@ def compile_project(text: str, *, python: str, platform: str, default_index: str
         source.write_text(text, encoding="utf-8")
         target = Path(directory) / "pylock.toml"
         command = [
-            uv_binary(), "pip", "compile", str(source), "--format", "pylock.toml", "--output-file", str(target),
-            "--python-version", python, "--python-platform", platform, "--only-binary", ":all:",
-            "--no-header", "--no-progress", "--color", "never",
-        ]  # fmt: skip
+            # Settings are read from where uv runs, not from where the project file is.
+            *("--directory", directory, "pip", "compile", str(source), "--quiet", "--no-header"),
+            *("--format", "pylock.toml", "--output-file", str(target)),
+            *("--python-version", python, "--python-platform", platform, "--only-binary", ":all:"),
+        ]
         if default_index is not None:
             command += ["--default-index", default_index]
+        # The user's own settings may name the default index, so they are kept, as they are outside of projects.
+        environment = {name: value for name, value in os.environ.items() if name not in _FOREIGN_SETTINGS}
         try:
-            done = subprocess.run(
-                command,
-                cwd=directory,
-                env=uv_environment(),
-                capture_output=True,
-                text=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=_TIMEOUT,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            reason = f"uv found no answer within {_TIMEOUT:.0f} s"
-            raise NoSolutionError(reason, transient=True, undated=False) from None
-        if done.returncode != 0:
-            raise _no_solution(done.stderr)
+            run_uv(command, timeout=_TIMEOUT, environment=environment)
+        except UvError as error:
+            raise _no_solution(error) from None
         return parse_lock(tomllib.loads(target.read_text(encoding="utf-8")))
 
 
@@ -136,13 +112,13 @@ def _wheel(package: Mapping[str, Any]) -> Wheel:
     )
 
 
-def _no_solution(stderr: str) -> NoSolutionError:
-    lines = [line.strip() for line in stderr.splitlines() if not line.startswith("warning:")]
+def _no_solution(error: UvError) -> NoSolutionError:
+    lines = [line.strip() for line in error.output.splitlines() if not line.startswith("warning:")]
     words = " ".join(line for line in lines if line)
     words = re.sub(r"^error: |\bcause: ", "", words).replace("No solution found when resolving dependencies ", "")
     words = re.sub(r"\bcell depends on\b", "the cell needs", words)
     return NoSolutionError(
-        words[:2000] or "uv gave no reason",
-        transient=_TRANSIENT.search(stderr) is not None,
-        undated=_UNDATED.search(stderr) is not None,
+        words[:2000] or str(error),
+        transient=error.stopped or _TRANSIENT.search(error.output) is not None,
+        undated=_UNDATED.search(error.output) is not None,
     )
