@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 HEARTBEAT = 30.0
 """Seconds of silence after which the line board says that work goes on."""
 
+_WORTH_SHOWING = 1_000_000
+"""Bytes below which nobody waits for a download."""
+
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -73,7 +76,7 @@ class LineBoard:
         if tasks:
             download = self._tracker.to_download
             what = f"{builds} environments or layers to build, {len(tasks) - builds} cells to run"
-            self._line(f"{what}; about {size(download)} to download" if download else what)
+            self._line(f"{what}; about {size(download)} to download" if download >= _WORTH_SHOWING else what)
 
     def started(self, task: Task) -> None:
         """A task has begun."""
@@ -90,20 +93,23 @@ class LineBoard:
         """A task has ended."""
         with self._lock:
             took = self._tracker.finish(task, time.monotonic(), good=good)
-            standing = self._standing()
-        self._line(f"{task.kind:<5} {task.name}: {clean(summary)} in {seconds(took)}; {standing}")
+            standing = self._after()
+        self._line(f"{task.kind:<5} {task.name}: {clean(summary)} in {seconds(took)}{standing}")
 
     def note(self, text: str) -> None:
         """Something the user should know."""
         self._line(f"note: {clean(text)}")
+
+    def _after(self) -> str:
+        """What follows the line of a task that ended: here nothing else shows where the run stands."""
+        return f"; {self._standing()}"
 
     def _standing(self) -> str:
         tracker = self._tracker
         parts = [f"{tracker.done} done", f"{len(tracker.running)} running", f"{tracker.queued} queued"]
         if tracker.failed:
             parts.insert(1, f"{tracker.failed} failed")
-        if tracker.downloaded or tracker.to_download:
-            total = tracker.downloaded + tracker.to_download
+        if (total := tracker.downloaded + tracker.to_download) >= _WORTH_SHOWING:
             parts.append(f"{size(tracker.downloaded)} of {size(total)} fetched")
         left = tracker.left(time.monotonic())
         if left is not None and tracker.planned:
@@ -140,6 +146,9 @@ class LiveBoard(LineBoard):
         """A task has begun: the board shows it."""
         with self._lock:
             self._tracker.start(task, time.monotonic())
+
+    def _after(self) -> str:
+        return ""
 
     def _render(self) -> RenderableType:
         now = time.monotonic()
