@@ -204,9 +204,8 @@ def _drain(lines: queue.SimpleQueue[str], line: Callable[[str], None], *, wait: 
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    for number, grace in ((signal.SIGINT, _GRACE), (signal.SIGKILL, _GRACE)):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(grace)
-            return
+    # The command passes no signal on; the engine cancels the build when the connection breaks.
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE)

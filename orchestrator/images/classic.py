@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _RUNNING_IN = re.compile(r"^ ---> Running in ([0-9a-f]{12,64})")
 _SETTLE = 10.0
+_FINISHING = 3.0
 _PAUSE = 0.2
 
 
@@ -38,7 +39,7 @@ class ClassicBuilder:
     def build(self, build: Build, *, line: Callable[[str], None], timeout: float, cancel: Event) -> None:
         """Build and tag one image (see `Builder.build`)."""
         output = _Output(line)
-        done = False
+        finishing: float | None = 0.0
         try:
             with build.context() as context:
 
@@ -59,25 +60,28 @@ class ClassicBuilder:
                     for event in stream:
                         output.take(event)
             output.finish()
-            done = True
+            finishing = None
         except StreamStoppedError as error:
+            finishing = _FINISHING
             raise BuildError(f"the build was stopped: {error}", stopped=True) from error
         except ENGINE_ERRORS as error:
             raise BuildError(f"the engine gave up the build: {brief(error)}", transient=_lost(error)) from error
         finally:
-            if not done:
-                self._sweep(build.key, output.containers)
+            if finishing is not None:
+                self._sweep(build.key, output.containers, finishing=finishing)
 
-    def _sweep(self, key: str, containers: list[str]) -> None:
-        """Remove what a failed build leaves: the engine removes its own containers late, its images never."""
+    def _sweep(self, key: str, containers: list[str], *, finishing: float) -> None:
+        """Remove what a failed build leaves: the engine removes its own containers late, its images never.
+
+        `finishing` is how long the engine may still be at work on the instruction that was under way.
+        """
         api = self._engine.api
-        deadline = time.monotonic() + _SETTLE
+        start = time.monotonic()
         left = True
-        while left and time.monotonic() < deadline:
+        while (left and time.monotonic() < start + _SETTLE) or time.monotonic() < start + finishing:
             with suppress(*ENGINE_ERRORS):  # still in use, or the engine itself is what failed
                 left = _remove_once(api, key, containers)
-            if left:
-                time.sleep(_PAUSE)
+            time.sleep(_PAUSE)
         with suppress(*ENGINE_ERRORS):
             for container in containers[-1:] if left else ():
                 api.remove_container(container, v=True, force=True)

@@ -1,0 +1,290 @@
+"""Bases and layers on a real engine, with both builders."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from containers import BASE, IMAGES, Bench, distribution, lock, payload, prepared, quiet
+from orchestrator.errors import EnvironmentUnusableError
+from orchestrator.execute.docker import DockerRuntime
+from orchestrator.execute.port import StepFailedError
+from orchestrator.images import Engine, connect
+from orchestrator.images.buildkit import find_buildkit
+from orchestrator.model import BaseImage, Limits
+from wheelhouse import Wheelhouse
+
+pytestmark = pytest.mark.engine
+
+BIG = "x" * 40_000_000
+
+
+@pytest.fixture(scope="module")
+def api():
+    client = connect(30)
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="module")
+def has_buildkit(shared):
+    engine = Engine()
+    yield find_buildkit(engine, shared / "lock") is not None
+    engine.close()
+
+
+@pytest.fixture(params=["classic", "buildkit"])
+def builder(request, has_buildkit):
+    if request.param == "buildkit" and not has_buildkit:
+        pytest.skip("no docker command here builds with BuildKit")
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """One cache for all, so that the base is looked for once."""
+    return tmp_path_factory.mktemp("builds")
+
+
+@pytest.fixture
+def runtime(shared, builder):
+    opened = DockerRuntime(shared / "cache", IMAGES, builder=builder, payload=payload(shared / "payload"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays(api):
+    before = ours(api)
+    yield
+    assert ours(api) <= before
+
+
+def ours(api):
+    """Every image without a name that a build of a step or a base has left."""
+    images = api.images(filters={"label": "io.orchestrator.tool=matrix-orchestrator"})
+    return {image["Id"] for image in images if image["RepoTags"] in (None, [], ["<none>:<none>"])}
+
+
+def records(api):
+    """What BuildKit itself holds of our layers."""
+    return {r["ID"] for r in api.df().get("BuildCache") or () if "/opt/uv/uv" in r.get("Description", "")}
+
+
+def test_layers_are_shared_and_given_back(runtime, shared, builder, api):
+    house = Wheelhouse(shared / f"house-{builder}")
+    big = distribution(house.add("big", "1.0", {"big/__init__.py": "", "big/data": BIG}))
+    one, two = (
+        distribution(house.add("thing", v, {"thing.py": f"v = {v!r} + {builder!r}"})) for v in ("1.0", "2.0")
+    )
+    held_before = records(api)
+    base = runtime.base(BASE, quiet)
+    assert runtime.base(BASE, quiet) == base
+    locks = [lock(big, one), lock(big, two)]
+    plan = runtime.plan([(locked, base) for locked in locks])
+    assert len(plan.steps) == 3
+    parent = plan.chain(locks[0].digest)[0]
+    try:
+        for key in plan.steps:
+            assert not runtime.ready(plan.steps[key])
+            runtime.prepare(plan.steps[key], Limits(), quiet, threading.Event())
+            assert runtime.ready(plan.steps[key])
+        held = runtime.held()
+        # Once installed, once as the wheel that no index serves.
+        assert 80_000_000 < held[parent.key] < 82_000_000
+        for locked, version in zip(locks, ("1.0", "2.0"), strict=True):
+            leaf = plan.chain(locked.digest)[-1]
+            assert 0 < held[leaf.key] < 1_000_000
+            bench = Bench(runtime, leaf, locked, shared / f"run-{builder}-{version}")
+            raw = bench.run(
+                "import importlib.metadata as m, thing\n"
+                "files = [f for d in m.distributions() for f in d.files]\n"
+                "left = [p for p in ('/tmp/build', '/opt/venv/.cache') if os.path.exists(p)]\n"
+                "print(json.dumps([sorted(d.name for d in m.distributions()), thing.v, left]))"
+            )
+            assert json.loads(raw.log) == [["big", "thing"], version + builder, []]
+        assert records(api) <= held_before
+        runtime.discard(parent.key)
+        assert runtime.ready(parent), "others stand on it"
+    finally:
+        for key in reversed(plan.steps):
+            runtime.discard(key)
+    assert not set(plan.steps) & set(runtime.held())
+    runtime.discard(parent.key)
+
+
+def test_side_by_side(runtime, shared, builder, api):
+    before = records(api)
+    house = Wheelhouse(shared / f"many-{builder}")
+    locks = [lock(distribution(house.add(f"thing{i}", "1.0", {"x": builder}))) for i in range(4)]
+    plan = runtime.plan([(locked, runtime.base(BASE, quiet)) for locked in locks])
+    threads = [
+        threading.Thread(target=runtime.prepare, args=(step, Limits(), quiet, threading.Event()))
+        for step in plan.steps.values()
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(plan.steps) <= set(runtime.held())
+    for key in plan.steps:
+        runtime.discard(key)
+    assert records(api) <= before
+
+
+def test_nothing_to_install(runtime):
+    empty = lock()
+    step = prepared(runtime, runtime.base(BASE, quiet), empty)
+    assert runtime.ready(step)
+    runtime.discard(step.key)
+
+
+def test_wrong_hash(runtime, shared, builder):
+    wheel = Wheelhouse(shared / f"wrong-{builder}").add("thing", "1.0")
+    locked = lock(distribution(wheel, sha256="0" * 64))
+    with pytest.raises(StepFailedError) as caught:
+        prepared(runtime, runtime.base(BASE, quiet), locked)
+    assert "hash mismatch" in str(caught.value).lower()
+    assert not caught.value.transient
+    assert "Hash mismatch" in caught.value.log
+    log = next((shared / "cache").rglob("logs/*.txt"))
+    assert log.parent.as_posix() in str(caught.value)
+
+
+def test_index_that_does_not_answer(runtime, shared, builder):
+    wheel = Wheelhouse(shared / f"away-{builder}").add("thing", "1.0")
+    locked = lock(distribution(wheel, url=f"http://127.0.0.1:9/{wheel.name}"))
+    with pytest.raises(StepFailedError) as caught:
+        prepared(runtime, runtime.base(BASE, quiet), locked)
+    assert caught.value.transient
+
+
+def test_credentials_never_reach_an_image(runtime, shared, builder):
+    wheel = Wheelhouse(shared / f"secret-{builder}").add("thing", "1.0")
+    locked = lock(distribution(wheel, url=f"https://user:hush@index.example/{wheel.name}"))
+    with pytest.raises(StepFailedError) as caught:
+        prepared(runtime, runtime.base(BASE, quiet), locked)
+    assert "credentials" in str(caught.value)
+    assert "hush" not in str(caught.value)
+
+
+@pytest.fixture
+def slow(shared, builder, tmp_path):
+    """A runtime whose layers take a minute."""
+    images = tmp_path / "images"
+    images.mkdir()
+    (images / "base.Dockerfile").write_text((IMAGES / "base.Dockerfile").read_text())
+    text = (IMAGES / "layer.Dockerfile").read_text()
+    (images / "layer.Dockerfile").write_text(text.replace("RUN cd", "RUN echo /opt/uv/uv && sleep 60 && cd"))
+    opened = DockerRuntime(shared / "cache", images, builder=builder)
+    opened._builds.builder  # noqa: B018 - chosen before the clock starts
+    yield opened
+    opened.close()
+
+
+def slow_step(slow, shared, builder):
+    base = slow.base(BASE, quiet)
+    slow._bases.ensure(base, quiet, timeout=300, cancel=threading.Event())
+    wheel = Wheelhouse(shared / f"slow-{builder}").add("thing", "1.0")
+    locked = lock(distribution(wheel))
+    return slow.plan([(locked, base)]).chain(locked.digest)[-1]
+
+
+def test_build_that_takes_too_long(slow, shared, builder, api):
+    step = slow_step(slow, shared, builder)
+    start = time.monotonic()
+    with pytest.raises(StepFailedError, match="not done after 3 s") as caught:
+        slow.prepare(step, Limits(build_timeout=3.0), quiet, threading.Event())
+    assert time.monotonic() - start < 40
+    assert not caught.value.transient
+    assert sleeping(api) == []
+
+
+def test_build_that_is_cancelled(slow, shared, builder, api):
+    step = slow_step(slow, shared, builder)
+    cancel = threading.Event()
+    timer = threading.Timer(2.0, cancel.set)
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(StepFailedError, match="cancelled"):
+        slow.prepare(step, Limits(), quiet, cancel)
+    timer.join()
+    assert time.monotonic() - start < 40
+    assert sleeping(api) == []
+
+
+def sleeping(api):
+    return [c["Id"] for c in api.containers(all=True) if "sleep 60" in c["Command"]]
+
+
+def imported(api, content, name):
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as tar:
+        info = tarfile.TarInfo("content")
+        info.size = len(content)
+        tar.addfile(info, io.BytesIO(content))
+    repository, _, tag = name.partition(":")
+    api.import_image_from_data(file.getvalue(), repository=repository, tag=tag)
+
+
+def test_base_that_became_another_is_not_used(tmp_path, api):
+    name = "orchestrator-test/base:1"
+    image = BaseImage(python="3.11", image=name, debian=None)
+    runtime = DockerRuntime(tmp_path, IMAGES, builder="classic")
+    try:
+        imported(api, b"one", name)
+        base = runtime.base(image, quiet)
+        assert base.origin == f"local image {name}"
+        api.remove_image(name)
+        imported(api, b"two", name)
+        assert runtime.base(image, quiet) == base
+        locked = lock()
+        step = runtime.plan([(locked, base)]).chain(locked.digest)[-1]
+        with pytest.raises(StepFailedError, match="start again"):
+            runtime.prepare(step, Limits(), quiet, threading.Event())
+        assert runtime.base(image, quiet).digest != base.digest
+        assert runtime.base(image, quiet).digest == runtime.base(image, quiet).digest
+    finally:
+        api.remove_image(name)
+        runtime.close()
+
+
+def test_no_way_to_a_base(tmp_path):
+    image = BaseImage(python="3.11", image="127.0.0.1:9/nothing:1", debian=None)
+    runtime = DockerRuntime(tmp_path, IMAGES, builder="classic")
+    said = []
+    start = time.monotonic()
+    try:
+        with pytest.raises(EnvironmentUnusableError) as caught:
+            runtime.base(image, said.append)
+    finally:
+        runtime.close()
+    assert time.monotonic() - start < 20
+    message = str(caught.value)
+    assert "no local image" in message
+    assert "cannot be pulled" in message
+    assert "no Debian suite" in message
+    assert "\n" not in "".join(said)
+
+
+def test_base_of_another_python_is_refused(tmp_path, runtime):
+    wrong = replace(BASE, python="3.10", image=f"orchestrator-test/wrong:{tmp_path.name.lower()}")
+    base = runtime.base(BASE, quiet)
+    runtime._bases.ensure(base, quiet, timeout=300, cancel=threading.Event())
+    api = connect(30)
+    repository, _, tag = wrong.image.partition(":")
+    api.tag(base.reference, repository, tag)
+    try:
+        locked = lock()
+        with pytest.raises(StepFailedError) as caught:
+            prepared(runtime, runtime.base(wrong, quiet), locked)
+        assert "this image has Python 3.11, not 3.10" in caught.value.log
+    finally:
+        api.remove_image(wrong.image)
+        api.close()
