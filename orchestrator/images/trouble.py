@@ -15,6 +15,7 @@ _NETWORK = re.compile(
     | http\ status\ server\ error\ \(5\d\d | http\ status\ client\ error\ \((408|425|429)
     | \b(500|502|503|504)\ (internal\ server\ error|bad\ gateway|service\ unavailable|gateway\ time-?out)
     | \b429\ too\ many\ requests | readtimeouterror | newconnectionerror
+    | failed\ to\ create\ endpoint  # the engine's own network
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -29,6 +30,9 @@ _PERMANENT = re.compile(
     re.IGNORECASE,
 )
 _CAUSE = re.compile(r"(caused by:|cause:|╰─▶|├─▶)\s*", re.IGNORECASE)
+_INSTRUCTION = re.compile(r"executor failed running \[.*\]: (.+)")
+"""How BuildKit says that an instruction could not be run, or with which status it ended."""
+
 _STARTS = ("error:", "\N{MULTIPLICATION SIGN}")
 _DISK = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
 
@@ -55,7 +59,8 @@ def complaint(output: str) -> str | None:
     lines = [_plain(line) for line in output.splitlines()]
     start = next((i for i, line in enumerate(lines) if line.startswith(_STARTS)), None)
     if start is None:
-        return None
+        instruction = next((match[1] for line in reversed(lines) if (match := _INSTRUCTION.match(line))), None)
+        return None if instruction is None or instruction.startswith("exit code") else instruction
     said = [lines[start].removeprefix(_STARTS[0]).removeprefix(_STARTS[1]).strip()]
     for line in lines[start + 1 :]:
         if not (cause := _CAUSE.match(line)):

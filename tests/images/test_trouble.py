@@ -81,3 +81,10 @@ def test_complaint_as_uv_words_it_now():
 
 def test_no_complaint():
     assert complaint("Step 1/5 : ARG BASE\nkilled") is None
+
+
+def test_complaint_of_an_engine_that_cannot_run_an_instruction():
+    text = "#6 ERROR: no\n------\nexecutor failed running [/bin/sh -c a]: failed to create endpoint x on network bridge"
+    assert complaint(text) == "failed to create endpoint x on network bridge"
+    assert is_transient(text)
+    assert complaint("executor failed running [/bin/sh -c a]: exit code: 2") is None
