@@ -84,7 +84,8 @@ def test_no_complaint():
 
 
 def test_complaint_of_an_engine_that_cannot_run_an_instruction():
-    text = "#6 ERROR: no\n------\nexecutor failed running [/bin/sh -c a]: failed to create endpoint x on network bridge"
-    assert complaint(text) == "failed to create endpoint x on network bridge"
+    reason = "failed to create endpoint x on network bridge"
+    text = f"#6 ERROR: no\n------\nexecutor failed running [/bin/sh -c a]: {reason}"
+    assert complaint(text) == reason
     assert is_transient(text)
     assert complaint("executor failed running [/bin/sh -c a]: exit code: 2") is None
