@@ -12,6 +12,6 @@ COPY context /tmp/build
 # when the instruction ends. Bytecode is left out, it would add a tenth to every layer.
 RUN cd /tmp/build \
  && if [ -f certificates.pem ]; then export SSL_CERT_FILE=/tmp/build/certificates.pem; fi \
- && UV_CACHE_DIR=/opt/venv/.cache UV_LINK_MODE=hardlink UV_NO_CONFIG=1 UV_HTTP_TIMEOUT=120 \
+ && UV_CACHE_DIR=/opt/venv/.cache UV_LINK_MODE=hardlink UV_NO_CONFIG=1 UV_HTTP_TIMEOUT=30 \
     /opt/uv/uv pip install --python /opt/venv/bin/python --no-deps --require-hashes --no-index -r requirements.txt \
  && rm -rf /opt/venv/.cache /tmp/build

@@ -13,9 +13,9 @@ collect_ignore = ["support"]
 @pytest.fixture(scope="session")
 def engine() -> None:
     """Skip without an engine, but never where ORCHESTRATOR_REQUIRE_ENGINE says that there is one."""
-    from orchestrator.execute.docker import docker_available
+    from orchestrator.execute.docker import engine_missing
 
-    reason = docker_available()
+    reason = engine_missing()
     if reason is not None and os.environ.get("ORCHESTRATOR_REQUIRE_ENGINE"):
         pytest.fail(f"no Docker engine answers: {reason}")
     if reason is not None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.console import Console
 from orchestrator.execute.devices import missing
-from orchestrator.execute.docker_container import Container
+from orchestrator.execute.docker_container import Container, reap
 from orchestrator.execute.docker_harvest import harvest_container
 from orchestrator.execute.docker_spec import PROBES, RUNNER, specify
 from orchestrator.execute.handover import describe, hand_over
@@ -57,9 +58,6 @@ def engine_missing() -> str | None:
     return unreachable()
 
 
-docker_available = engine_missing
-
-
 class DockerRuntime:
     """Environments are images, and every attempt is a container of its own (see `Runtime`)."""
 
@@ -89,6 +87,8 @@ class DockerRuntime:
         self._layers = Layers(self._engine, self._bases, self._builds, dockerfile=images / "layer.Dockerfile")
         self._payload = payload
         self._ladder = ladder
+        self._reaping = threading.Lock()
+        self._reaped = False
 
     def base(self, image: BaseImage, say: Callable[[str], None]) -> Base:
         """Find or make the base of one Python."""
@@ -115,6 +115,7 @@ class DockerRuntime:
         """Run a job in a container of its own, which is gone afterwards."""
         if (reason := missing(job.device)) is not None:
             return RawAttempt(started=False, failure=reason)
+        self._reap(say)
         console: Console | None = None
         container: Container | None = None
         try:
@@ -137,6 +138,16 @@ class DockerRuntime:
         if attempt.failure:
             say(attempt.failure)
         return replace(attempt, log=log)
+
+    def _reap(self, say: Callable[[str], None]) -> None:
+        """Once in a run, remove what runs that were killed have left."""
+        with self._reaping:
+            if self._reaped:
+                return
+            self._reaped = True
+            with suppress(*ENGINE_ERRORS):  # an engine in trouble is found out by what follows
+                if count := reap(self._engine.api):
+                    say(f"removed {count} containers of runs that were killed")
 
     def _collect(self, container: Container, attempt: RawAttempt, job: Job) -> RawAttempt:
         if not attempt.started:

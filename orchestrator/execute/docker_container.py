@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from docker.errors import APIError, NotFound
 
-from orchestrator.images import ENGINE_ERRORS
+from orchestrator.execute.owner import has_died
+from orchestrator.images import ENGINE_ERRORS, TOOL, TOOL_LABEL
 from orchestrator.images.stream import StreamStoppedError, cut, events, tap
 
 if TYPE_CHECKING:
@@ -162,6 +163,13 @@ def remove(api: APIClient, name: str) -> str | None:
         else:
             return None
     return reason
+
+
+def reap(api: APIClient) -> int:
+    """Remove the containers of runs that were killed before they could; return how many there were."""
+    found = api.containers(all=True, filters={"label": f"{TOOL_LABEL}={TOOL}"})
+    dead = [container["Id"] for container in found if has_died(container["Labels"])]
+    return sum(remove(api, identity) is None for identity in dead)
 
 
 def _find(api: APIClient, name: str) -> str | None:

@@ -6,36 +6,44 @@ import os
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orchestrator.images import TOOL, TOOL_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PREFIX = "io.orchestrator."
 
 
 def owner() -> dict[str, str]:
-    """Return labels that name this process: a number alone is given out again after a while."""
+    """Return labels that name this process: its number alone is given out again after a while."""
     return {
         TOOL_LABEL: TOOL,
-        f"{PREFIX}boot": boot(),
+        f"{PREFIX}host": host(),
         f"{PREFIX}pid": str(os.getpid()),
         f"{PREFIX}started": start_ticks(os.getpid()) or "",
         f"{PREFIX}created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
 
-def is_alive(labels: dict[str, str]) -> bool:
-    """Tell whether the process that the labels name still runs on this boot of this host."""
+def has_died(labels: Mapping[str, str]) -> bool:
+    """Tell whether the process that the labels name is known to be gone.
+
+    Of a process on another host, in another boot or in another container nothing is known: engines are shared.
+    """
     pid = labels.get(f"{PREFIX}pid", "")
-    if labels.get(f"{PREFIX}boot") != boot() or not pid.isdigit():
+    if not host() or labels.get(f"{PREFIX}host") != host() or not pid.isdigit():
         return False
-    return start_ticks(int(pid)) == labels.get(f"{PREFIX}started")
+    return start_ticks(int(pid)) != labels.get(f"{PREFIX}started")
 
 
 @cache
-def boot() -> str:
-    """Return what tells this boot of this host from every other; empty where the system does not say."""
+def host() -> str:
+    """Return what tells this boot of this host, and these process numbers, from every other; empty if unknown."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"
     except OSError:
         return ""
 

@@ -14,8 +14,10 @@ import pytest
 from containers import BASE, IMAGES, Bench, Brief, distribution, lock, payload, prepared, quiet
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.docker import DockerRuntime, engine_missing
+from orchestrator.execute.docker_container import reap, remove
 from orchestrator.execute.ladder import LADDER
-from orchestrator.images import connect
+from orchestrator.execute.owner import owner
+from orchestrator.images import connect, reference
 from orchestrator.model import Device, Limits
 from wheelhouse import Wheelhouse
 
@@ -97,7 +99,7 @@ def tried(path):
         return False
 print(json.dumps({
     "caps": status["CapEff"].strip(), "bounding": status["CapBnd"].strip(),
-    "privileges": status["NoNewPrivs"].strip(), "seccomp": status["Seccomp"].strip(), "uid": os.getuid(), "gid": os.getgid(),
+    "privileges": status["NoNewPrivs"].strip(), "seccomp": status["Seccomp"].strip(), "uid": os.getuid(),
     "net": sorted(os.listdir("/sys/class/net")), "core": resource.getrlimit(resource.RLIMIT_CORE),
     "files": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
     "written": [d for d in ("", "/opt/venv", "/probes", "/runner", "/payload", "/in", "/etc") if tried(d + "/x")],
@@ -345,6 +347,26 @@ def test_leftover_of_a_dead_attempt_is_replaced(bench, api):
     raw = bench.runtime.execute(job, bench.step, quiet, threading.Event())
     assert raw.log == "mine\n"
     assert left not in [c["Id"] for c in api.containers(all=True)]
+
+
+def test_containers_of_a_killed_run_go_and_those_of_others_stay(bench, api):
+    labels = owner()
+    fates = {}
+    for name, changes in {
+        "dead": {"started": "1"},
+        "alive": {},
+        "elsewhere": {"host": "x", "started": "1"},
+    }.items():
+        carried = labels | {f"io.orchestrator.{key}": value for key, value in changes.items()}
+        image = reference(bench.step.key)
+        fates[name] = api.create_container(image, ["x"], name=f"reaping-{name}", labels=carried)["Id"]
+    try:
+        assert reap(api) >= 1
+        there = {container["Id"] for container in api.containers(all=True)}
+        assert {name for name, identity in fates.items() if identity in there} == {"alive", "elsewhere"}
+    finally:
+        for identity in fates.values():
+            remove(api, identity)
 
 
 def test_second_try_sees_nothing_of_the_first(bench):

@@ -2,26 +2,27 @@ import os
 import subprocess
 import sys
 
-from orchestrator.execute.owner import is_alive, owner, start_ticks
+from orchestrator.execute.owner import has_died, owner, start_ticks
 
 
 def test_this_process_is_alive():
-    assert is_alive(owner())
+    assert not has_died(owner())
 
 
-def test_a_process_that_has_ended_is_not():
+def test_a_process_that_has_ended():
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        labels = owner() | {
-            "io.orchestrator.pid": str(child.pid),
-            "io.orchestrator.started": start_ticks(child.pid),
-        }
-        assert is_alive(labels)
+        started = start_ticks(child.pid)
+        labels = owner() | {"io.orchestrator.pid": str(child.pid), "io.orchestrator.started": started}
+        assert not has_died(labels)
         child.communicate(b"\n")
-    assert not is_alive(labels)
+    assert has_died(labels)
 
 
-def test_neither_is_another_with_the_same_number():
-    assert not is_alive(owner() | {"io.orchestrator.started": "1"})
-    assert not is_alive(owner() | {"io.orchestrator.boot": "another"})
-    assert not is_alive({"io.orchestrator.pid": str(os.getpid())})
-    assert not is_alive({})
+def test_another_process_with_the_same_number():
+    assert has_died(owner() | {"io.orchestrator.started": "1"})
+
+
+def test_of_other_hosts_nothing_is_known():
+    assert not has_died(owner() | {"io.orchestrator.started": "1", "io.orchestrator.host": "another"})
+    assert not has_died({"io.orchestrator.pid": str(os.getpid())})
+    assert not has_died({})
