@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from orchestrator.model import Report
 
 _NARROWEST = 80
-"""Columns below which a report is not squeezed; also what a pipe gets."""
+"""Columns below which a report is not squeezed."""
+
+_PIPED = 120
+"""Columns for a file or a pipe, which have no width of their own; COLUMNS gives another."""
 
 _STYLES = {
     "heading": "bold",
@@ -64,7 +68,7 @@ def write_reports(report: Report, wanted: Sequence[Wanted], out: Console) -> Non
     """Write every report that is wanted; a file is replaced as a whole or not at all."""
     for one in wanted:
         if one.path is None:
-            text = render(report, one.format, width=max(out.width, _NARROWEST), style=_styler(out))
+            text = render(report, one.format, width=_width(out), style=_styler(out))
             click.echo(text, nl=False, color=True)
             continue
         try:
@@ -82,6 +86,11 @@ def exit_code(report: Report) -> ExitCode:
     if any(point.outcome in _INCOMPLETE for point in points):
         return ExitCode.INCOMPLETE
     return ExitCode.OK
+
+
+def _width(console: Console) -> int:
+    piped = not console.is_terminal and "COLUMNS" not in os.environ
+    return _PIPED if piped else max(console.width, _NARROWEST)
 
 
 def _styler(console: Console) -> Callable[[str, str], str] | None:
