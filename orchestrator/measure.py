@@ -120,9 +120,12 @@ def measure(shop: Workshop, options: Options, known: Mapping[str, Known]) -> Non
         scheduler.run(plan, list(jobs.values()), harvest)
 
 
-def job_for(shop: Workshop, cell: Cell, lock: Lock, probes: tuple[str, ...]) -> Job:
-    """Return the job that runs some probes in a cell as a new attempt; installs the runner if it is missing."""
-    attempt = f"{cell.id}-{uuid.uuid4().hex[:8]}"
+def job_for(shop: Workshop, cell: Cell, lock: Lock, probes: tuple[str, ...], attempt: str | None = None) -> Job:
+    """Return the job that runs some probes in a cell, as a new attempt or one of a given name.
+
+    Installs the runner if it is missing.
+    """
+    attempt = attempt or f"{cell.id}-{uuid.uuid4().hex[:8]}"
     matrix = shop.matrix
     return Job(
         attempt=attempt,

@@ -127,7 +127,8 @@ def _making(shop: Workshop, cells: Sequence[Cell], locked: LockedCell) -> Iterat
     for step in chain:
         yield f"step {step.key[:12]}{' (there)' if shop.runtime.ready(step) else ''}:"
         yield from (f"  {line}" for line in shop.runtime.recipe(step).rstrip().splitlines())
-    job = job_for(shop, locked.cell, locked.lock, probes_of(shop.matrix, locked.cell, Selection()))
+    probes = probes_of(shop.matrix, locked.cell, Selection())
+    job = job_for(shop, locked.cell, locked.lock, probes, attempt=f"{locked.cell.id}-explained")
     yield "command:"
     yield f"  {shlex.join(shop.runtime.command(job, chain[-1]))}"
 

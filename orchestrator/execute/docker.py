@@ -119,7 +119,7 @@ class DockerRuntime:
         console: Console | None = None
         container: Container | None = None
         try:
-            hand_over(job, describe(job, probes=PROBES, runner=RUNNER))
+            _describe(job)
             console = Console(job.directory / "log.txt")
             container = Container.create(self._engine, self._spec(job, step))
             attempt = self._collect(container, _run(container, console, job, cancel, self._ladder), job)
@@ -167,7 +167,8 @@ class DockerRuntime:
             self._layers.discard(key)
 
     def command(self, job: Job, step: Step) -> tuple[str, ...]:
-        """Return the `docker run` that does what `execute` does."""
+        """Return the `docker run` that does what `execute` does, and write the description that it reads."""
+        _describe(job)
         return self._spec(job, step).argv()
 
     def recipe(self, step: Step) -> str:
@@ -197,6 +198,10 @@ def _engine_needed() -> Iterator[None]:
             f"the Docker engine does not answer any more: {brief(error)}",
             hint="start it again and repeat the command; what was measured is kept",
         ) from error
+
+
+def _describe(job: Job) -> None:
+    hand_over(job, describe(job, probes=PROBES, runner=RUNNER))
 
 
 def _run(container: Container, console: Console, job: Job, cancel: Event, ladder: Ladder) -> RawAttempt:

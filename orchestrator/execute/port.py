@@ -173,7 +173,10 @@ class Runtime(Protocol):
         ...
 
     def command(self, job: Job, step: Step) -> tuple[str, ...]:
-        """Return the exact command that `execute` would run, for people to repeat it."""
+        """Return the exact command that `execute` would run, for people to repeat it.
+
+        The job description that it reads is written to the job's directory.
+        """
         ...
 
     def recipe(self, step: Step) -> str:

@@ -116,7 +116,7 @@ class VenvRuntime:
             return RawAttempt(started=False, failure=reason)
         console: Console | None = None
         try:
-            hand_over(job, describe(job, probes=str(job.probes.resolve()), runner=str(job.runner.resolve())))
+            _describe(job)
             console = Console(job.directory / "log.txt")
             with tempfile.TemporaryDirectory(prefix="orchestrator-", ignore_cleanup_errors=True) as scratch:
                 home = Path(scratch, "home")
@@ -176,7 +176,8 @@ class VenvRuntime:
         shutil.rmtree(directory, ignore_errors=True)
 
     def command(self, job: Job, step: Step) -> tuple[str, ...]:
-        """Return the command that `execute` runs, with its environment variables."""
+        """Return the command that `execute` runs, with its environment variables; writes what it reads."""
+        _describe(job)
         variables = self._variables(job, step, Path("/tmp/home"))  # noqa: S108 - people choose their own
         return ("env", "-i", *(f"{name}={value}" for name, value in variables.items()), *self._argv(job, step))
 
@@ -212,6 +213,10 @@ def _commands(step: Step, directory: Path, listed: Path) -> list[list[str]]:
         # uv refuses to check hashes of nothing.
         *([[*install, "--require-hashes", "-r", str(listed)]] if step.distributions else []),
     ]
+
+
+def _describe(job: Job) -> None:
+    hand_over(job, describe(job, probes=str(job.probes.resolve()), runner=str(job.runner.resolve())))
 
 
 def _own(directory: Path) -> int:

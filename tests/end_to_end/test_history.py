@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -203,3 +204,17 @@ def test_an_interrupted_run_keeps_what_was_measured_and_the_next_goes_on(project
     )
     assert done.returncode == 0, done.stderr
     assert f"measuring {4 - measured} of 4 cells" in done.stderr
+
+
+def test_the_command_that_explain_prints_can_be_run(project, runtime, first_run):
+    store, _ = first_run
+    done = orchestrator(
+        "explain", "tiny-py3.11-tinylib1.7", "--runtime", runtime, "--store", str(store), cwd=project
+    )
+    assert done.returncode == 0, done.stderr
+    assert "tinydep follows tinylib: ==1.0" in done.stdout
+    assert "from house" in done.stdout
+    command = shlex.split(done.stdout.splitlines()[-1])
+    again = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert again.returncode == 1, again.stderr
+    assert "3 failed" in again.stdout
