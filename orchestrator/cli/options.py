@@ -12,8 +12,6 @@ from orchestrator.matrix import Selection
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Function = "Callable[..., Any]"
-
 matrix_argument = click.argument("matrix", type=click.Path(path_type=Path), default="matrix.yaml")
 
 store_option = click.option(

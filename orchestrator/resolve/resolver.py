@@ -125,7 +125,7 @@ class Resolver:
         if asked.resolution == "latest":
             return None
         if asked.resolution != "as-of-release":
-            return datetime.combine(datetime.fromisoformat(asked.resolution), time(), tzinfo=UTC)
+            return datetime.fromisoformat(asked.resolution)
         uploads = [
             upload
             for wanted, index in chosen

@@ -26,7 +26,7 @@ _TRANSIENT = re.compile(
     r"temporary failure|5\d\d (?:internal|bad gateway|service|gateway)|429 too many",
     re.IGNORECASE,
 )
-_UNDATED = re.compile(r"missing an upload date|filtered by `exclude-newer`")
+_UNDATED = re.compile(r"missing an upload date")
 # Settings of the caller's shell that would bend the answer without a trace in the lock.
 _FOREIGN_SETTINGS = (
     "UV_EXCLUDE_NEWER", "UV_RESOLUTION", "UV_PRERELEASE", "UV_CONSTRAINT", "UV_OVERRIDE", "UV_EXTRA_INDEX_URL",
@@ -79,7 +79,7 @@ def compile_project(text: str, *, python: str, platform: str, default_index: str
         target = Path(directory) / "pylock.toml"
         command = [
             # Settings are read from where uv runs, not from where the project file is.
-            *("--directory", directory, "pip", "compile", str(source), "--quiet", "--no-header"),
+            *("--directory", directory, "pip", "compile", str(source), "--no-header"),
             *("--format", "pylock.toml", "--output-file", str(target)),
             *("--python-version", python, "--python-platform", platform, "--only-binary", ":all:"),
         ]

@@ -154,3 +154,24 @@ def test_a_helper_comes_from_its_own_index_only_where_the_closure_needs_it(tmp_p
     )
     assert {d.name: d.index for d in old.lock.distributions} == {"engine": "house", "kernels": "house"}
     assert pins(new) == {"engine": "2.0"}
+
+
+def test_what_only_a_later_release_could_satisfy_is_unresolvable_and_not_resolved_as_of_today(
+    tmp_path, house, default_index
+):
+    house.add("engine", "1.0", requires=("helper>=2",), uploaded=JANUARY)
+    default_index.add("helper", "1.0", uploaded=JANUARY)
+    default_index.add("helper", "2.0", uploaded=LATER)
+    (failed,) = resolved(
+        tmp_path, stack("s", axis("engine", "1.0")), packages=[package("engine")], indexes={"house": house.url}
+    )
+    assert isinstance(failed, Unresolvable)
+    assert "helper" in failed.reason
+
+
+def test_a_resolution_date_is_taken_as_it_is(tmp_path, house, default_index):
+    house.add("engine", "1.0", uploaded=JANUARY)
+    moment = datetime(2024, 2, 1, 23, 59, 59, tzinfo=UTC)
+    one = stack("s", axis("engine", "1.0"), resolution=moment)
+    (locked,) = resolved(tmp_path, one, packages=[package("engine")], indexes={"house": house.url})
+    assert locked.lock.as_of == moment
