@@ -29,10 +29,10 @@ from orchestrator.images import (
     Layers,
     brief,
     connect,
-    plan_layers,
     reference,
     unreachable,
 )
+from orchestrator.planning import plan_layers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from orchestrator.model import BaseImage, Device, Distribution, Limits, Lock
+from orchestrator.model import BaseImage, Device, Distribution, Limits, Lock, Wheel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,7 +47,7 @@ class Step:
     base: Base
     distributions: tuple[Distribution, ...]
     download: int = 0
-    """Bytes that preparing the step fetches, as far as the index tells the sizes of its wheels."""
+    """Bytes of those wheels that no earlier step of the plan fetches, as far as the index tells their sizes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,23 @@ class Plan:
             chain.append(step)
             key = step.parent
         return tuple(reversed(chain))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A step that was prepared, by whichever run, and is still there."""
+
+    key: str
+    parent: str | None
+    base: str
+    """The digest of the base that the chain stands on."""
+    platform: str
+    wheels: tuple[Wheel, ...]
+    """What the step itself adds to its parent."""
+    size: int
+    """Bytes that it alone holds."""
+    used: datetime
+    """When it was made or last used, whichever is later (UTC)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

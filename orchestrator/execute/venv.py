@@ -25,10 +25,10 @@ from orchestrator.execute.ladder import LADDER, Ladder, see_through
 from orchestrator.execute.port import Plan, RawAttempt, Step, StepFailedError
 from orchestrator.execute.process import ProcessGroup
 from orchestrator.execute.runner import PAYLOAD
-from orchestrator.images.requirements import requirements
-from orchestrator.images.trouble import complaint, is_disk, is_transient
 from orchestrator.model import digest
 from orchestrator.uv import UvError, run_uv
+from orchestrator.wheels.requirements import requirements
+from orchestrator.wheels.trouble import complaint, is_disk, is_transient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Base images, the plan of shared layers, and the builders that make them."""
+"""Base images, layers, and the builders that make them."""
 
 from orchestrator.images.base import Bases
 from orchestrator.images.builder import TOOL, TOOL_LABEL
@@ -6,7 +6,6 @@ from orchestrator.images.building import BuilderName, Builds
 from orchestrator.images.certificates import Certificates
 from orchestrator.images.engine import ENGINE_ERRORS, Engine, brief, connect, unreachable
 from orchestrator.images.layers import Layers, reference
-from orchestrator.images.plan import plan_layers
 
 __all__ = [
     "ENGINE_ERRORS",
@@ -20,7 +19,6 @@ __all__ = [
     "Layers",
     "brief",
     "connect",
-    "plan_layers",
     "reference",
     "unreachable",
 ]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.port import StepFailedError
-from orchestrator.images import trouble
 from orchestrator.images.builder import Build, Builder, BuildError
 from orchestrator.images.buildkit import find_buildkit
 from orchestrator.images.buildlog import BuildLog
 from orchestrator.images.classic import ClassicBuilder
+from orchestrator.wheels import trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable

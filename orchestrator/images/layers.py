@@ -9,7 +9,7 @@ from docker.errors import APIError, ImageNotFound
 from orchestrator.execute.port import StepFailedError
 from orchestrator.images.base import labels
 from orchestrator.images.builder import BELOW_LABEL, STEP_LABEL, TOOL, TOOL_LABEL, Build
-from orchestrator.images.requirements import WHEELS, carries_credentials, local_wheels, requirements
+from orchestrator.wheels.requirements import WHEELS, carries_credentials, local_wheels, requirements
 
 if TYPE_CHECKING:
     from collections.abc import Callable

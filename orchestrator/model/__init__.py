@@ -14,7 +14,7 @@ from orchestrator.model.answer import (
     Topic,
     Transition,
 )
-from orchestrator.model.cells import Cell, Distribution, Lock, LockedCell, Unresolvable, digest
+from orchestrator.model.cells import Cell, Distribution, Lock, LockedCell, Unresolvable, Wheel, digest
 from orchestrator.model.matrix import (
     DEFAULT_INDEX,
     Axis,
@@ -71,5 +71,6 @@ __all__ = [
     "Unresolvable",
     "Verdict",
     "VersionRange",
+    "Wheel",
     "digest",
 ]

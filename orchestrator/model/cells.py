@@ -37,6 +37,10 @@ class Cell:
     """Why this combination is not to be run; None for a cell that is."""
 
 
+Wheel = tuple[str, str, str]
+"""Name, version and SHA-256: what makes two distributions the same, wherever they come from."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
     """One wheel, exactly: `name` is normalised (PEP 503), `index` the name of the index that gave it."""
@@ -48,6 +52,11 @@ class Distribution:
     size: int | None
     index: str
     uploaded: datetime | None = None
+
+    @property
+    def wheel(self) -> Wheel:
+        """What it is, without where it comes from."""
+        return self.name, str(self.version), self.sha256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +72,7 @@ class Lock:
     @property
     def digest(self) -> str:
         """The identity of what gets installed: Python, platform, and every wheel by hash."""
-        wheels = [(d.name, str(d.version), d.sha256) for d in self.distributions]
-        return digest([self.python, self.platform, wheels])
+        return digest([self.python, self.platform, [d.wheel for d in self.distributions]])
 
     def version(self, distribution: str) -> Version | None:
         """Return the locked version of a distribution (normalised name), if it is there."""

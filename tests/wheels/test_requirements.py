@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from containers import distribution
 from orchestrator.execute.port import Base, Step
-from orchestrator.images.requirements import carries_credentials, local_wheels, requirements
+from orchestrator.wheels.requirements import carries_credentials, local_wheels, requirements
 from wheelhouse import Wheelhouse
 
 BASE = Base(python="3.11", digest="base", reference="base", origin="test")

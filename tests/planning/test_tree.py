@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.execute.port import Base
-from orchestrator.images.plan import WORTH_SHARING, plan_layers
 from orchestrator.model import Distribution, Lock
+from orchestrator.planning.tree import WORTH_SHARING, plan_layers
 from orchestrator.versions import Version
 
 MB = 10**6

@@ -1,6 +1,6 @@
 import pytest
 
-from orchestrator.images.trouble import complaint, is_certificate, is_disk, is_transient
+from orchestrator.wheels.trouble import complaint, is_certificate, is_disk, is_transient
 
 TLS = """\
 error: Failed to download `numpy @ https://index.example/numpy.whl`

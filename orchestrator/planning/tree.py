@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from orchestrator.execute.port import Base, Plan, Step
-from orchestrator.model import Distribution, Lock, digest
+from orchestrator.model import Distribution, Lock, Wheel, digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,9 +18,6 @@ UNKNOWN_SIZE = 10**6
 
 WORTH_SHARING = 30 * 10**6
 """Bytes that a shared layer has to save; below that it costs more than it gives."""
-
-Wheel = tuple[str, str, str]
-"""Name, version and hash: what makes two distributions the same, wherever they come from."""
 
 
 def plan_layers(locks: Sequence[tuple[Lock, Base]], dockerfile: str) -> Plan:
@@ -36,10 +33,10 @@ def plan_layers(locks: Sequence[tuple[Lock, Base]], dockerfile: str) -> Plan:
         groups[base.digest, lock.platform][lock.digest] = lock
         bases[base.digest] = base
         for found in lock.distributions:
-            wheels[_wheel(found)] = min(found, wheels.get(_wheel(found), found), key=_preference)
+            wheels[found.wheel] = min(found, wheels.get(found.wheel, found), key=_preference)
     tree = _Tree(wheels=wheels, dockerfile=dockerfile)
     for (base_digest, platform), members in sorted(groups.items()):
-        rest = {key: frozenset(map(_wheel, lock.distributions)) for key, lock in members.items()}
+        rest = {key: frozenset(d.wheel for d in lock.distributions) for key, lock in members.items()}
         tree.grow(_Root(bases[base_digest], platform), None, rest)
     return Plan(steps=tree.steps, environments=tree.environments)
 
@@ -101,10 +98,6 @@ class _Tree:
             download=sum(self.wheels[wheel].size or 0 for wheel in ordered),
         )
         return key
-
-
-def _wheel(distribution: Distribution) -> Wheel:
-    return distribution.name, str(distribution.version), distribution.sha256
 
 
 def _preference(distribution: Distribution) -> tuple[bool, str, str]:
