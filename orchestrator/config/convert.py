@@ -27,7 +27,8 @@ def convert(file: File, path: Path) -> model.Matrix:
     return model.Matrix(
         path=path,
         probes=(directory / file.probes).resolve(),
-        images=(directory / file.images).resolve(),
+        images=(directory / file.images.dockerfiles).resolve(),
+        registry=file.images.registry,
         packages={name: _package(name, package) for name, package in file.packages.items()},
         indexes=file.indexes,
         stacks={name: _stack(name, stack, next(iter(bases))) for name, stack in file.stacks.items()},

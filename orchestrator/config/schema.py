@@ -44,6 +44,18 @@ class Base(Section):
     )
 
 
+class Images(Section):
+    """How images are made and shared."""
+
+    dockerfiles: fields.Directory = Field(
+        default="images", description="Directory of the Dockerfiles, relative to this file."
+    )
+    registry: fields.Registry | None = Field(
+        default=None,
+        description="Where layers are shared, as `host:port/name`: pulled before they are built, pushed after.",
+    )
+
+
 class Limits(Section):
     """What one cell may use. Beyond it, it is stopped."""
 
@@ -59,6 +71,9 @@ class Limits(Section):
         default="45GB",
         validate_default=True,
         description="Disk that all images and environments may take together.",
+    )
+    wheels: quantities.Size = Field(
+        default="20GB", validate_default=True, description="Disk that the cache of downloaded wheels may take."
     )
     pids: int = Field(default=512, gt=0, le=4_194_304, description="Processes and threads of one cell.")
 
@@ -253,9 +268,7 @@ class File(Section):
     probes: fields.Directory = Field(
         default="probes", description="Directory of the probes, relative to this file."
     )
-    images: fields.Directory = Field(
-        default="images", description="Directory of the image templates, relative to this file."
-    )
+    images: Images = Field(default=Images(), description="The Dockerfiles, and where layers are shared.")
     indexes: dict[fields.IndexName, fields.IndexUrl] = Field(
         default={},
         description="Package indexes by name (https, http or file). `default` is not declared: it is the index"

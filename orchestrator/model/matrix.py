@@ -151,6 +151,7 @@ class Limits:
     shm: int = 1024**3
     pids: int = 512
     disk: int = 45 * 10**9
+    wheels: int = 20 * 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +161,7 @@ class Matrix:
     path: Path
     probes: Path
     images: Path
+    """The directory of the Dockerfiles."""
     packages: Mapping[str, Package]
     indexes: Mapping[str, str]
     stacks: Mapping[str, Stack]
@@ -167,3 +169,5 @@ class Matrix:
     bases: Mapping[str, BaseImage]
     limits: Limits
     environment: Mapping[str, str] = field(default_factory=dict)
+    registry: str | None = None
+    """Where layers are shared, as `host:port/name`."""

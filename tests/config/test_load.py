@@ -136,7 +136,7 @@ MALFORMED = {
         "not valid YAML: a number too large, in a \\U escape or a directive",
     ),
     "alias": (
-        "version: 1\nprobes: &p probes\nimages: *p\n",
+        "version: 1\nprobes: &p probes\nimages: {dockerfiles: *p}\n",
         '2:9: anchors are not allowed, like "p" here: write the value out',
     ),
     "lonely alias": ("version: *one\n", '1:10: aliases are not allowed, like "one" here: write the value out'),
@@ -294,6 +294,15 @@ MALFORMED = {
     "image": (
         HEAD.replace("python:3.11-slim", "python:3.11\\nRUN x") + STACK,
         '2:25: bases."3.11".image: "python:3.11\\nRUN x" is not the name of an image, like python:3.11-slim',
+    ),
+    "registry without a name": (
+        HEAD + STACK + "images: {registry: 'localhost:5000'}\n",
+        '5:20: images.registry: "localhost:5000" is not a place in a registry: host:port/name, the name in lowercase',
+    ),
+    "registry with a tag": (
+        HEAD + STACK + "images: {registry: 'reg.x.y/Team/matrix:latest'}\n",
+        '5:20: images.registry: "reg.x.y/Team/matrix:latest" is not a place in a registry: host:port/name, the name in'
+        " lowercase",
     ),
     "option as an image": (
         HEAD.replace("python:3.11-slim", "--privileged") + STACK,
@@ -608,6 +617,7 @@ def test_smallest(home: Path) -> None:
     assert matrix.path == Path("matrix.yaml")
     assert matrix.probes == (home / "probes").resolve()
     assert matrix.images == (home / "images").resolve()
+    assert matrix.registry is None
     assert matrix.limits == Limits()
     assert matrix.stacks["cpu"].python == ("3.11",)
     assert matrix.stacks["cpu"].axes == (Axis(package="torch", versions=(Version("2.1.0"), Version("2.2.0"))),)
@@ -624,10 +634,10 @@ def test_everything() -> None:
         """\
 version: 1
 probes: probes
-images: ../pictures
+images: {dockerfiles: ../pictures, registry: "localhost:5000/team/matrix"}
 indexes: {mine: https://x.y/simple/, near: "file:///srv/wheels", plain: "http://localhost:8080/simple"}
 bases: {"3.12": {image: "reg.x.y:5000/a/python@sha256:%s"}, "3.11": {image: python, debian: bookworm}}
-limits: {probe-timeout: 90s, build-timeout: 0.5, memory: 512MiB, shm: 1.5GB, disk: 1TB, pids: 64}
+limits: {probe-timeout: 90s, build-timeout: 0.5, memory: 512MiB, shm: 1.5GB, disk: 1TB, wheels: 7GB, pids: 64}
 packages:
   torch: {repository: "https://github.com/pytorch/pytorch", tag: "v{public}", indexes: {cpu: [mine, default]}}
   torch-xla: {}
@@ -674,8 +684,15 @@ environment: {OMP_NUM_THREADS: "1", EMPTY: ""}
         % ("0" * 64)
     )
     assert matrix.images == Path.cwd().parent / "pictures"
+    assert matrix.registry == "localhost:5000/team/matrix"
     assert matrix.limits == Limits(
-        probe_timeout=90, build_timeout=0.5, memory=512 * 1024**2, shm=1_500_000_000, disk=10**12, pids=64
+        probe_timeout=90,
+        build_timeout=0.5,
+        memory=512 * 1024**2,
+        shm=1_500_000_000,
+        disk=10**12,
+        wheels=7 * 10**9,
+        pids=64,
     )
     assert matrix.packages["torch-xla"].module == "torch_xla"
     assert matrix.packages["ipex"].module == "intel_extension_for_pytorch.cpu"

@@ -117,7 +117,7 @@ OUTCOMES = {
 MATRIX = """\
 version: 1
 probes: {probes}
-images: {images}
+images: {{dockerfiles: {images}}}
 indexes: {{house: "{index}"}}
 bases: {{"3.11": {{image: "python:3.11-slim", debian: bookworm}}}}
 limits: {{probe-timeout: 3s, memory: 1GB, shm: 64MB}}
