@@ -1,17 +1,23 @@
-# One step of the plan: whole distributions, each by its URL and hash, on top of the parent's.
+# One step of the plan: whole distributions, each by its hash, on top of the parent's.
 # Valid for the classic builder and for BuildKit.
 ARG BASE
 FROM ${BASE}
 ARG STEP
 LABEL io.orchestrator.tool="matrix-orchestrator" io.orchestrator.step="${STEP}"
 
-# requirements.txt, and where they are needed the host's certificates and wheels that no index serves.
+# requirements.txt: what to install, and from where. locked.txt: what must be there afterwards besides the parent's.
+# Where no wheel can be had from the host that builds: the host's certificates, and wheels that no index serves.
 COPY context /tmp/build
 
 # uv unpacks into its cache and hard-links from there: the cache has to lie in the same layer, and to be gone from it
-# when the instruction ends. Bytecode is left out, it would add a tenth to every layer.
-RUN cd /tmp/build \
+# when the instruction ends. Bytecode is left out, it would add a tenth to every layer. Then what is installed is
+# compared with everything that is locked so far: a wheel may be another one than its name says.
+RUN cd /tmp/build && export LC_ALL=C UV_NO_CONFIG=1 UV_CACHE_DIR=/opt/venv/.cache NO_PROXY=127.0.0.1 no_proxy=127.0.0.1 \
  && if [ -f certificates.pem ]; then export SSL_CERT_FILE=/tmp/build/certificates.pem; fi \
- && UV_CACHE_DIR=/opt/venv/.cache UV_LINK_MODE=hardlink UV_NO_CONFIG=1 UV_HTTP_TIMEOUT=30 \
-    /opt/uv/uv pip install --python /opt/venv/bin/python --no-deps --require-hashes --no-index -r requirements.txt \
+ && if [ -s locked.txt ]; then UV_LINK_MODE=hardlink UV_HTTP_TIMEOUT=600 \
+    /opt/uv/uv pip install --python /opt/venv/bin/python --no-deps --require-hashes -r requirements.txt; fi \
+ && cat locked.txt >> /opt/venv/locked.txt && sort -o /opt/venv/locked.txt /opt/venv/locked.txt \
+ && /opt/uv/uv pip list --python /opt/venv/bin/python --format freeze | sort > installed.txt \
+ && differ=$(comm -3 /opt/venv/locked.txt installed.txt | tr -s '\t\n' ' ') \
+ && if [ -n "$differ" ]; then echo "error: what is installed is not what is locked: $differ"; exit 1; fi \
  && rm -rf /opt/venv/.cache /tmp/build

@@ -8,12 +8,11 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from threading import Event
 from typing import TYPE_CHECKING, Literal
 
 from orchestrator.execute.environment import probe_environment
-from orchestrator.execute.port import Base, Job, Runtime
-from orchestrator.execute.progress import Observer, Task, TaskKind
+from orchestrator.execute.port import Base, Job
+from orchestrator.execute.progress import Task, TaskKind
 from orchestrator.execute.runner import prepare_runner, runner_digest
 from orchestrator.execute.schedule import Scheduler, Unprepared
 from orchestrator.matrix import Selection
@@ -22,17 +21,17 @@ from orchestrator.model import (
     Cell,
     Import,
     Lock,
-    Matrix,
+    LockedCell,
     Outcome,
     ProbeResult,
 )
-from orchestrator.resolve import Resolver
-from orchestrator.results import ReuseKeys, Store, blanket, classify, imports
+from orchestrator.results import ReuseKeys, blanket, classify, imports
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from orchestrator.execute.port import RawAttempt
+    from orchestrator.workshop import Workshop
 
 
 Rerun = Literal["missing", "failed", "infra", "all"]
@@ -47,18 +46,6 @@ class Options:
     rerun: Rerun = "missing"
     executor: Executor | None = None
     """Where work is done; a pool of `width` threads when None. The run never shuts down one it was given."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workshop:
-    """The four places where the world comes in: indexes, runtime, store, and who watches."""
-
-    matrix: Matrix
-    resolver: Resolver
-    runtime: Runtime
-    store: Store
-    observer: Observer
-    cancel: Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +64,14 @@ class Known:
         return tuple(probe for probe in self.probes if _wanted_again(self.results.get(probe), rerun))
 
 
-def measure(shop: Workshop, options: Options, known: Mapping[str, Known]) -> None:
-    """Run the probes that are missing; fills `known` and the store."""
+def measure(shop: Workshop, options: Options, known: Mapping[str, Known], everything: Sequence[Cell]) -> None:
+    """Run the probes that are missing; fills `known` and the store. `everything` is all cells of the matrix."""
     todo = [one for one in known.values() if one.missing(options.rerun)]
     if not todo:
         shop.observer.phase("every result is known already")
         return
-    # Planned over all that were selected, not over those to run: what is run later meets the same layers.
-    plan = shop.runtime.plan([(one.lock, one.base) for one in known.values()])
+    locked = [LockedCell(cell=one.cell, lock=one.lock) for one in known.values()]
+    plan = shop.plan(shop.lock_candidates(everything, locked))
     keys = ReuseKeys(shop.matrix, runner=runner_digest)
     jobs = {one.cell.id: job_for(shop, one.cell, one.lock, one.missing(options.rerun)) for one in todo}
 
@@ -116,6 +103,7 @@ def measure(shop: Workshop, options: Options, known: Mapping[str, Known]) -> Non
             limits=shop.matrix.limits,
             observer=shop.observer,
             cancel=shop.cancel,
+            took=shop.took,
         )
         scheduler.run(plan, list(jobs.values()), harvest)
 

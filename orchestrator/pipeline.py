@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from orchestrator.errors import NothingSelectedError
 from orchestrator.execute.devices import missing
-from orchestrator.execute.progress import Task, TaskKind
 from orchestrator.execute.runner import runner_digest
 from orchestrator.matrix import Selection, asked, expand, select
-from orchestrator.measure import Known, Options, Workshop, measure
+from orchestrator.measure import Known, Options, measure
 from orchestrator.model import (
     Cell,
     Import,
@@ -34,7 +33,7 @@ from orchestrator.results import ReuseKeys, blanket, judge
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from orchestrator.execute.port import Base
+    from orchestrator.workshop import Workshop
 
 
 def run(shop: Workshop, options: Options) -> Report:
@@ -57,7 +56,7 @@ def run(shop: Workshop, options: Options) -> Report:
     shop.observer.phase(f"resolving {len(here)} cells")
     locked = {one.cell.id: one for one in shop.resolver.resolve(here)}
     known = _recall(shop, options, [one for one in locked.values() if isinstance(one, LockedCell)])
-    measure(shop, options, known)
+    measure(shop, options, known, everything)
     measured = [
         _measured(shop.matrix, options.selection, cell, absent.get(cell.stack), locked.get(cell.id), known)
         for cell in cells
@@ -88,7 +87,7 @@ def probes_of(matrix: Matrix, cell: Cell, selection: Selection) -> tuple[str, ..
 def _recall(shop: Workshop, options: Options, locked: Sequence[LockedCell]) -> dict[str, Known]:
     """Read what the store knows of each cell."""
     keys = ReuseKeys(shop.matrix, runner=runner_digest)
-    bases = _bases(shop, {one.cell.python for one in locked})
+    bases = shop.bases(one.cell.python for one in locked)
     known = {}
     for one in locked:
         base = bases[one.cell.python]
@@ -103,28 +102,6 @@ def _recall(shop: Workshop, options: Options, locked: Sequence[LockedCell]) -> d
             imports={seen.package: seen for recorded in found.values() for seen in recorded.imports},
         )
     return known
-
-
-def _bases(shop: Workshop, pythons: Iterable[str]) -> dict[str, Base]:
-    return {python: _base(shop, python) for python in sorted(pythons)}
-
-
-def _base(shop: Workshop, python: str) -> Base:
-    """Find the base of a Python; the observer hears of it only where there is something to tell."""
-    task = Task(kind=TaskKind.PREPARE, name=f"base of Python {python}")
-    begun = False
-
-    def say(line: str) -> None:
-        nonlocal begun
-        if not begun:
-            shop.observer.started(task)
-            begun = True
-        shop.observer.said(task, line)
-
-    base = shop.runtime.base(shop.matrix.bases[python], say)
-    if begun:
-        shop.observer.finished(task, base.origin, good=True)
-    return base
 
 
 def _measured(

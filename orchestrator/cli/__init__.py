@@ -30,8 +30,13 @@ Exit codes:
     modules={
         "run": "orchestrator.cli.run",
         "list": "orchestrator.cli.list",
+        "plan": "orchestrator.cli.plan",
+        "build": "orchestrator.cli.build",
         "explain": "orchestrator.cli.explain",
         "report": "orchestrator.cli.report",
+        "images": "orchestrator.cli.images",
+        "prune": "orchestrator.cli.prune",
+        "bundle": "orchestrator.cli.bundle",
         "schema": "orchestrator.cli.schema",
     },
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "ORCHESTRATOR"},

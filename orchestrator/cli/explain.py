@@ -4,52 +4,39 @@ from __future__ import annotations
 
 import difflib
 import shlex
-import threading
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.options import store_option
+from orchestrator.cli.options import runtime_options, store_option
 from orchestrator.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from orchestrator.measure import Workshop
     from orchestrator.model import Cell, LockedCell, Matrix
+    from orchestrator.workshop import Workshop
 
 
 @click.command()
 @click.argument("target", nargs=-1, required=True, metavar="[MATRIX] CELL")
-@click.option("--runtime", type=click.Choice(["auto", "docker", "venv"]), default="auto", show_default=True)
-@click.option("--builder", type=click.Choice(["auto", "classic", "buildkit"]), default="auto", show_default=True)
+@runtime_options
 @store_option
 def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the options say
     """Say why CELL exists or not, what is locked in it, how it is built, and the exact command that runs it."""
     from pathlib import Path  # noqa: PLC0415
 
-    from orchestrator.cli.runtimes import open_runtime  # noqa: PLC0415
+    from orchestrator.cli.workshop import open_workshop  # noqa: PLC0415
     from orchestrator.config import load  # noqa: PLC0415
     from orchestrator.execute.progress import Silent  # noqa: PLC0415
-    from orchestrator.measure import Workshop  # noqa: PLC0415
-    from orchestrator.resolve import Resolver  # noqa: PLC0415
-    from orchestrator.results import Store  # noqa: PLC0415
 
     *files, name = given["target"]
     if len(files) > 1:
         raise click.UsageError("expected [MATRIX] CELL")
     matrix = load(Path(files[0] if files else "matrix.yaml"))
-    root = given["store"].absolute()
-    shop = Workshop(
-        matrix=matrix,
-        resolver=Resolver(matrix, root / "cache"),
-        runtime=open_runtime(given["runtime"], given["builder"], matrix, root / "cache", Silent()),
-        store=Store(root),
-        observer=Silent(),
-        cancel=threading.Event(),
-    )
-    for line in _explain(shop, name):
-        click.echo(line)
+    with open_workshop(given, matrix, Silent()) as shop:
+        for line in _explain(shop, name):
+            click.echo(line)
 
 
 def _explain(shop: Workshop, name: str) -> Iterator[str]:
@@ -109,20 +96,11 @@ def _lock(locked: LockedCell) -> Iterator[str]:
 
 
 def _making(shop: Workshop, cells: Sequence[Cell], locked: LockedCell) -> Iterator[str]:
-    from orchestrator.execute.devices import missing  # noqa: PLC0415
-    from orchestrator.matrix import Selection, select  # noqa: PLC0415
+    from orchestrator.matrix import Selection  # noqa: PLC0415
     from orchestrator.measure import job_for  # noqa: PLC0415
-    from orchestrator.model import LockedCell  # noqa: PLC0415
     from orchestrator.pipeline import probes_of  # noqa: PLC0415
 
-    # Planned over all cells that a run would plan, so that the layers are those a run would build.
-    here = [cell for cell in select(shop.matrix, cells, Selection()) if missing(cell.device) is None]
-    others = [one for one in shop.resolver.resolve(here) if isinstance(one, LockedCell)]
-    bases = {
-        python: shop.runtime.base(shop.matrix.bases[python], _hush)
-        for python in {c.cell.python for c in [*others, locked]}
-    }
-    plan = shop.runtime.plan([(one.lock, bases[one.cell.python]) for one in [*others, locked]])
+    plan = shop.plan(shop.lock_candidates(cells, [locked]))
     chain = plan.chain(locked.lock.digest)
     for step in chain:
         yield f"step {step.key[:12]}{' (there)' if shop.runtime.ready(step) else ''}:"
@@ -131,7 +109,3 @@ def _making(shop: Workshop, cells: Sequence[Cell], locked: LockedCell) -> Iterat
     job = job_for(shop, locked.cell, locked.lock, probes, attempt=f"{locked.cell.id}-explained")
     yield "command:"
     yield f"  {shlex.join(shop.runtime.command(job, chain[-1]))}"
-
-
-def _hush(_line: str) -> None:
-    """Say nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,55 @@ _SELECTION = (
     click.option("--issue", "issues", multiple=True, metavar="ID", help="Only this issue and the cells it needs."),
     click.option("--stack", "stacks", multiple=True, metavar="NAME", help="Only this stack."),
 )
+
+
+_RUNTIME = (
+    click.option(
+        "--runtime",
+        type=click.Choice(["auto", "docker", "venv"]),
+        default="auto",
+        show_default=True,
+        help="Containers, or virtual environments on this host; auto: containers if an engine answers.",
+    ),
+    click.option(
+        "--builder",
+        type=click.Choice(["auto", "classic", "buildkit"]),
+        default="auto",
+        show_default=True,
+        help="How images are built; auto: what works on this engine.",
+    ),
+)
+
+jobs_option = click.option(
+    "-j", "--jobs", default="auto", metavar="N", help="How much to do at once; auto: one per CPU."
+)
+refresh_option = click.option("--refresh", is_flag=True, help="Ask the indexes again and resolve every cell anew.")
+color_option = click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True
+)
+format_option = click.option(
+    "--format", "format_", type=click.Choice(["table", "json"]), default="table", show_default=True
+)
+
+
+def runtime_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose a runtime; `cli.workshop` reads them."""
+    for option in reversed(_RUNTIME):
+        function = option(function)
+    return function
+
+
+def width_of(text: str) -> int:
+    """Return how much to do at once, from the value of `--jobs`.
+
+    Raises:
+        click.BadParameter: it is no number from 1 to 256.
+    """
+    if text == "auto":
+        return os.cpu_count() or 1
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 256:  # noqa: PLR2004
+        raise click.BadParameter(f"{text!r} is neither 'auto' nor a number from 1 to 256", param_hint="--jobs")
+    return int(text)
 
 
 def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -102,5 +102,7 @@ def seconds(value: float) -> str:
 
 
 def size(value: float) -> str:
-    """Write a number of bytes: 1.4 GB, 12 MB."""
-    return f"{value / 1e9:.1f} GB" if value >= 1e9 else f"{value / 1e6:.0f} MB"  # noqa: PLR2004
+    """Write a number of bytes: 1.4 GB, 12 MB, 3 kB."""
+    if value >= 1e9:  # noqa: PLR2004
+        return f"{value / 1e9:.1f} GB"
+    return f"{value / 1e6:.0f} MB" if value >= 1e6 else f"{value / 1e3:.0f} kB"  # noqa: PLR2004

@@ -22,6 +22,8 @@ _BYTES: dict[str, int] = {
 }
 _NUMBER = r"[0-9]{1,9}(?:\.[0-9]{1,9})?"
 _DURATION = re.compile(rf"({_NUMBER}) ?([smh])")
+_AGES = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_AGE = re.compile(rf"({_NUMBER}) ?([mhdw])")
 _SIZE = re.compile(rf"({_NUMBER}) ?([kMGT]i?)?B")
 
 LONGEST_DURATION = 7 * 24 * 3600
@@ -57,6 +59,17 @@ def size(value: object) -> int:
             raise ValueError(f"{_given(value)} is not between 0 and {LARGEST_SIZE // 1024**4}TiB")
         return count
     raise ValueError(f"{_given(value)} is not a size: write a number with a unit, like 8GB or 512MiB")
+
+
+def age(value: str) -> float:
+    """Read `90m`, `12h`, `7d` or `4w` as seconds.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    if match := _AGE.fullmatch(value):
+        return float(match[1]) * _AGES[match[2]]
+    raise ValueError(f"{_given(value)} is not an age: write 90m, 12h, 7d or 4w")
 
 
 def _given(value: object) -> str:

@@ -26,13 +26,16 @@ from orchestrator.images import (
     Builds,
     Certificates,
     Engine,
+    Inventory,
     Layers,
+    Registry,
     brief,
     connect,
     reference,
     unreachable,
 )
-from orchestrator.planning import plan_layers
+from orchestrator.planning import plan_steps
+from orchestrator.wheels.server import WheelServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,9 +45,10 @@ if TYPE_CHECKING:
     from docker import APIClient
 
     from orchestrator.execute.docker_spec import ContainerSpec
-    from orchestrator.execute.port import Base, Job, Plan, Step
-    from orchestrator.images import BuilderName
+    from orchestrator.execute.port import Base, Held, Job, Plan, Step
+    from orchestrator.images import ImageSettings
     from orchestrator.model import BaseImage, Limits, Lock
+    from orchestrator.wheels.cache import WheelCache
 
 
 _SIGNAL_BASE = 128
@@ -67,10 +71,10 @@ class DockerRuntime:
     def __init__(
         self,
         cache: Path,
-        images: Path,
+        images: ImageSettings,
+        wheels: WheelCache,
         *,
-        builder: BuilderName = "auto",
-        certificates: Path | None = None,
+        note: Callable[[str], None] = lambda _line: None,
         payload: Path = PAYLOAD,
         ladder: Ladder = LADDER,
         clients: Callable[[float], APIClient] = connect,
@@ -79,14 +83,35 @@ class DockerRuntime:
         self._engine = Engine(clients)
         self._builds = Builds(
             self._engine,
-            builder=builder,
-            certificates=Certificates(cache / "certificates.txt", certificates),
+            builder=images.builder,
+            certificates=Certificates(cache / "certificates.txt"),
             logs=cache / "logs",
         )
-        self._bases = Bases(self._engine, self._builds, cache=cache, dockerfile=images / "base.Dockerfile")
-        self._layers = Layers(self._engine, self._bases, self._builds, dockerfile=images / "layer.Dockerfile")
+        self._registry = None if images.registry is None else Registry(self._engine, images.registry)
+        self._server = WheelServer(wheels)
+        self._bases = Bases(
+            self._engine,
+            self._builds,
+            cache=cache,
+            dockerfile=images.dockerfiles / "base.Dockerfile",
+            registry=self._registry,
+            note=note,
+        )
+        self._layers = Layers(
+            self._engine,
+            self._bases,
+            self._builds,
+            dockerfile=images.dockerfiles / "layer.Dockerfile",
+            wheels=wheels,
+            server=self._server,
+            registry=self._registry,
+            note=note,
+        )
+        self._inventory = Inventory(self._engine)
         self._payload = payload
         self._ladder = ladder
+        self._starting = threading.Lock()
+        self._serving = False
         self._reaping = threading.Lock()
         self._reaped = False
 
@@ -97,7 +122,7 @@ class DockerRuntime:
 
     def plan(self, locks: Sequence[tuple[Lock, Base]]) -> Plan:
         """Plan the layers of all locks together."""
-        return plan_layers(locks, self._layers.dockerfile)
+        return plan_steps(locks, self._layers.dockerfile, self.held().values())
 
     def ready(self, step: Step) -> bool:
         """Tell whether the step's image is there."""
@@ -106,6 +131,10 @@ class DockerRuntime:
 
     def prepare(self, step: Step, limits: Limits, say: Callable[[str], None], cancel: Event) -> None:
         """Build the step's image."""
+        with self._starting:
+            if not self._serving:
+                self._server.start()
+                self._serving = True
         try:
             self._layers.prepare(step, say, timeout=limits.build_timeout, cancel=cancel)
         except ENGINE_ERRORS as error:
@@ -121,6 +150,7 @@ class DockerRuntime:
         try:
             _describe(job)
             console = Console(job.directory / "log.txt")
+            self._inventory.touch(step.key)
             container = Container.create(self._engine, self._spec(job, step))
             attempt = self._collect(container, _run(container, console, job, cancel, self._ladder), job)
         except ENGINE_ERRORS as error:
@@ -156,15 +186,15 @@ class DockerRuntime:
         harvest.keep(job.directory / "out")
         return replace(attempt, artifacts=harvest.taken, refused=harvest.refused)
 
-    def held(self) -> dict[str, int]:
-        """Return every step image that is there, with the bytes of the layers that it adds."""
+    def held(self) -> dict[str, Held]:
+        """Return every layer and every prepared base that is there."""
         with _engine_needed():
-            return self._layers.held()
+            return self._inventory.held()
 
     def discard(self, key: str) -> None:
         """Remove a step's image, unless others stand on it."""
         with _engine_needed():
-            self._layers.discard(key)
+            self._inventory.discard(key)
 
     def command(self, job: Job, step: Step) -> tuple[str, ...]:
         """Return the `docker run` that does what `execute` does, and write the description that it reads."""
@@ -175,8 +205,22 @@ class DockerRuntime:
         """Return the Dockerfile of the step with what it installs."""
         return self._layers.recipe(step)
 
+    def export(self, base: Base, directory: Path, limits: Limits, cancel: Event) -> None:
+        """Write the prepared base as an image archive."""
+        with _engine_needed():
+            self._bases.export(base, directory, timeout=limits.build_timeout, cancel=cancel)
+
+    def finish(self, say: Callable[[str], None], cancel: Event) -> None:
+        """Wait for what is still to be pushed to the registry."""
+        if self._registry is not None and (left := self._registry.drain(cancel=cancel, timeout=0.0)):
+            say(f"pushing {left} images to the registry")
+            self._registry.drain(cancel=cancel)
+
     def close(self) -> None:
-        """Close the connections to the engine."""
+        """End what is being pushed or downloaded, and close the connections to the engine."""
+        if self._registry is not None:
+            self._registry.close()
+        self._server.close()
         self._engine.close()
 
     def _spec(self, job: Job, step: Step) -> ContainerSpec:

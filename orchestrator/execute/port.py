@@ -45,9 +45,34 @@ class Step:
     key: str
     parent: str | None
     base: Base
+    platform: str
     distributions: tuple[Distribution, ...]
     download: int = 0
     """Bytes of those wheels that no earlier step of the plan fetches, as far as the index tells their sizes."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all its wheels as they are fetched, as far as the index tells."""
+        return sum(d.size or 0 for d in self.distributions)
+
+    @property
+    def wheels(self) -> tuple[Wheel, ...]:
+        """What it installs, the largest first."""
+        ordered = sorted(self.distributions, key=lambda d: (-(d.size or 0), d.wheel))
+        return tuple(d.wheel for d in ordered)
+
+    @property
+    def title(self) -> str:
+        """What people call it: its largest wheel, and how many more there are."""
+        return title(self.wheels) or f"Python {self.base.python}"
+
+
+def title(wheels: Sequence[Wheel]) -> str:
+    """Name some wheels by the first of them: "torch 2.1.2 +3"."""
+    if not wheels:
+        return ""
+    name, version, _ = wheels[0]
+    return f"{name} {version}" + (f" +{len(wheels) - 1}" if len(wheels) > 1 else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +103,16 @@ class Held:
     """The digest of the base that the chain stands on."""
     platform: str
     wheels: tuple[Wheel, ...]
-    """What the step itself adds to its parent."""
+    """What the step itself adds to its parent, the largest first."""
     size: int
     """Bytes that it alone holds."""
     used: datetime
     """When it was made or last used, whichever is later (UTC)."""
+
+    @property
+    def title(self) -> str:
+        """What people call it: its largest wheel, and how many more there are."""
+        return title(self.wheels) or ("base" if self.key == self.base else "layer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +190,7 @@ class Runtime(Protocol):
         ...
 
     def plan(self, locks: Sequence[tuple[Lock, Base]]) -> Plan:
-        """Plan the environments of all locks together. Pure: nothing is made."""
+        """Plan the environments of all locks together, on what is held already. Nothing is made."""
         ...
 
     def ready(self, step: Step) -> bool:
@@ -179,15 +209,31 @@ class Runtime(Protocol):
         """Run a job in the environment of a ready step, within its limits, and collect what it left."""
         ...
 
-    def held(self) -> Mapping[str, int]:
-        """Return everything that `prepare` made and that is still there: step key to the bytes it alone holds.
+    def held(self) -> Mapping[str, Held]:
+        """Return everything that `prepare` made and that is still there, by key, with what it made them on.
 
-        Steps of earlier runs and of other matrices are in it too, as long as this tool made them.
+        Steps of earlier runs and of other matrices are in it, as long as this tool made them.
         """
         ...
 
     def discard(self, key: str) -> None:
         """Remove what `prepare` made. A step that is not there is fine; one that others stand on stays."""
+        ...
+
+    def export(self, base: Base, directory: Path, limits: Limits, cancel: Event) -> None:
+        """Write what another host needs to have this base to a directory; nothing where it must bring it itself.
+
+        Raises:
+            StepFailedError: the base cannot be made or written.
+        """
+        ...
+
+    def finish(self, say: Callable[[str], None], cancel: Event) -> None:
+        """Wait for what goes on in the background; `cancel` ends the waiting."""
+        ...
+
+    def close(self) -> None:
+        """End what goes on in the background, and let go of the world."""
         ...
 
     def command(self, job: Job, step: Step) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from orchestrator.execute.port import Job, Plan, RawAttempt, Runtime, Step, StepFailedError
 from orchestrator.execute.progress import Observer, Task, TaskKind
+from orchestrator.execute.retention import drop_order
+from orchestrator.planning.outlook import UNPACKED_PER_DOWNLOADED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -18,9 +20,6 @@ if TYPE_CHECKING:
 
 TRIES = 3
 """How often what failed for a passing reason (network, engine) is tried in all."""
-
-_UNPACKED_PER_DOWNLOADED = 2.2
-"""Bytes on disk per byte of wheel, measured on the CUDA builds of torch 2.1 to 2.8 (1.7 to 2.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +35,7 @@ class Scheduler:
     """Prepares steps and executes jobs on an executor, at most `width` at a time.
 
     `harvest` is called in the calling thread with every job that ended, as soon as it did, so that nothing
-    measured is lost whatever happens later.
+    measured is lost whatever happens later. `took` is told how many seconds each step took, from its thread.
     """
 
     def __init__(
@@ -49,6 +48,7 @@ class Scheduler:
         observer: Observer,
         cancel: Event,
         backoff: Callable[[int], float] = lambda attempt: 2.0 * 4**attempt,
+        took: Callable[[Step, float], None] = lambda _step, _seconds: None,
     ) -> None:
         self._runtime = runtime
         self._executor = executor
@@ -57,17 +57,29 @@ class Scheduler:
         self._observer = observer
         self._cancel = cancel
         self._backoff = backoff
+        self._took = took
+
+    def build(self, plan: Plan, locks: Iterable[str], failed: Callable[[Step, Unprepared], None]) -> None:
+        """Prepare the environments of some locks (by digest) and keep them; `failed` hears of what cannot be."""
+        self._work(_Queue(plan, (), self._runtime, goals=tuple(locks)), lambda _job, _raw: None, failed)
 
     def run(
         self, plan: Plan, jobs: Sequence[Job], harvest: Callable[[Job, RawAttempt | Unprepared], None]
     ) -> None:
         """Prepare what the jobs need and execute them; returns when all ended, or soon after a cancel."""
-        queue = _Queue(plan, jobs, self._runtime)
+        self._work(_Queue(plan, jobs, self._runtime), harvest, lambda _step, _failure: None)
+
+    def _work(
+        self,
+        queue: _Queue,
+        harvest: Callable[[Job, RawAttempt | Unprepared], None],
+        failed: Callable[[Step, Unprepared], None],
+    ) -> None:
         self._observer.planned(
             tuple(map(_step_task, queue.steps.values())) + tuple(_job_task(job) for job in queue.jobs)
         )
         active: dict[Future[RawAttempt | None], Step | Job] = {}
-        while queue.jobs or active:
+        while queue.jobs or queue.building or active:
             while not self._cancel.is_set() and len(active) < self._width:
                 item = queue.next()
                 if isinstance(item, Step) and not self._room(queue, item, waiting=bool(active)):
@@ -80,7 +92,7 @@ class Scheduler:
                 return  # cancelled
             done, _ = wait(active, timeout=1.0, return_when=FIRST_COMPLETED)
             for future in done:
-                self._finish(queue, active.pop(future), future, harvest)
+                self._finish(queue, active.pop(future), future, harvest, failed)
 
     def _submit(self, queue: _Queue, item: Step | Job) -> Future[RawAttempt | None]:
         if isinstance(item, Step):
@@ -95,6 +107,7 @@ class Scheduler:
             self._observer.said(task, line)
 
         for attempt in range(TRIES):
+            begun = time.monotonic()
             try:
                 self._runtime.prepare(step, self._limits, say, self._cancel)
             except StepFailedError as error:
@@ -104,6 +117,7 @@ class Scheduler:
                 say(f"{error}; trying again in {pause:.0f} s")
                 self._cancel.wait(pause)
             else:
+                self._took(step, time.monotonic() - begun)
                 return
 
     def _execute(self, job: Job, step: Step) -> RawAttempt:
@@ -129,6 +143,7 @@ class Scheduler:
         item: Step | Job,
         future: Future[RawAttempt | None],
         harvest: Callable[[Job, RawAttempt | Unprepared], None],
+        failed: Callable[[Step, Unprepared], None],
     ) -> None:
         if isinstance(item, Job):
             raw = future.result()
@@ -141,6 +156,7 @@ class Scheduler:
         except StepFailedError as error:
             self._observer.finished(_step_task(item), str(error), good=False)
             failure = Unprepared(reason=str(error), log=error.log, transient=error.transient)
+            failed(item, failure)
             for job in queue.failed(item):
                 harvest(job, failure)
         else:
@@ -149,41 +165,50 @@ class Scheduler:
 
     def _room(self, queue: _Queue, step: Step, *, waiting: bool) -> bool:
         """Make room for a step by dropping what no job needs any more; False means: wait for others first."""
-        wanted = int(step.download * _UNPACKED_PER_DOWNLOADED)
-        while True:
-            held = self._runtime.held()
-            if sum(held.values()) + wanted <= self._limits.disk:
-                return True
-            for key in queue.droppable(held):
-                self._runtime.discard(key)
-                if key not in self._runtime.held():
-                    freed = f"{held[key] / 1e9:.1f} GB"
-                    self._observer.note(f"dropped image {key[:12]} ({freed}) to stay below the disk limit")
-                    break
-            else:
-                return not waiting
+        wanted = int(step.size * UNPACKED_PER_DOWNLOADED)
+        held = dict(self._runtime.held())
+        taken = sum(one.size for one in held.values())
+        for key in drop_order(held, queue.needed()):
+            if taken + wanted <= self._limits.disk:
+                break
+            self._runtime.discard(key)
+            if key not in self._runtime.held():
+                taken -= held[key].size
+                freed = f"{held[key].size / 1e9:.1f} GB"
+                self._observer.note(f"dropped image {key[:12]} ({freed}) to stay below the disk limit")
+        return taken + wanted <= self._limits.disk or not waiting
 
 
 class _Queue:
-    """Steps and jobs that are still to be done, and which environments exist."""
+    """Steps and jobs that are still to be done, and which environments exist.
 
-    def __init__(self, plan: Plan, jobs: Sequence[Job], runtime: Runtime) -> None:
+    `goals` are locks (by digest) whose environments are wanted without any job.
+    """
+
+    def __init__(self, plan: Plan, jobs: Sequence[Job], runtime: Runtime, goals: tuple[str, ...] = ()) -> None:
         self._plan = plan
-        self.jobs = sorted(jobs, key=_depth_first(plan))
-        self._there: dict[str, float] = {}
+        place = _depth_first(plan)
+        self.jobs = sorted(jobs, key=lambda job: place(job.lock.digest))
+        self._goals = goals
+        self._there: set[str] = set()
         self.steps: dict[str, Step] = {}
-        for job in self.jobs:
+        for lock in (*(job.lock.digest for job in self.jobs), *sorted(goals, key=place)):
             missing: list[Step] = []
-            for step in reversed(plan.chain(job.lock.digest)):
+            for step in reversed(plan.chain(lock)):
                 if step.key in self.steps or step.key in self._there:
                     break
                 if runtime.ready(step):
-                    self._there[step.key] = time.monotonic()
+                    self._there.add(step.key)
                     break
                 missing.append(step)
             self.steps.update((step.key, step) for step in reversed(missing))
         self._waiting = dict(self.steps)
         self._queued = list(self.jobs)
+
+    @property
+    def building(self) -> bool:
+        """Whether there is a step that can still be prepared, for its own sake."""
+        return bool(self._goals and self._waiting)
 
     def environment(self, job: Job) -> Step:
         return self._plan.steps[self._plan.environments[job.lock.digest]]
@@ -204,12 +229,10 @@ class _Queue:
         self._waiting = {step.key: step, **self._waiting}
 
     def prepared(self, step: Step) -> None:
-        self._there[step.key] = time.monotonic()
+        self._there.add(step.key)
 
     def ran(self, job: Job) -> None:
         self.jobs.remove(job)
-        now = time.monotonic()  # using an environment uses all it stands on
-        self._there.update((step.key, now) for step in self._plan.chain(job.lock.digest))
 
     def failed(self, step: Step) -> list[Job]:
         """Give up everything below a step; returns the jobs that will never run."""
@@ -217,29 +240,23 @@ class _Queue:
         for job in lost:
             self.jobs.remove(job)
             self._queued.remove(job)
-        needed = {below.key for job in self.jobs for below in self._plan.chain(job.lock.digest)}
+        self._goals = tuple(lock for lock in self._goals if step not in self._plan.chain(lock))
+        needed = self._pending()
         self._waiting = {key: value for key, value in self._waiting.items() if key in needed}
         return lost
 
-    def droppable(self, held: Iterable[str]) -> list[str]:
-        """Return held steps that nothing pending stands on, children first, least recently used first."""
-        needed = {step.key for job in self.jobs for step in self._plan.chain(job.lock.digest)}
-        needed |= set(self.steps) - set(self._there)
-        free = [key for key in held if key not in needed]
-        depth = {key: len(self._ancestors(key)) for key in free}
-        return sorted(free, key=lambda key: (self._there.get(key, 0.0), -depth[key]))
+    def needed(self) -> set[str]:
+        """Return what pending jobs stand on, and what is still to be made or just being made."""
+        return self._pending() | (set(self.steps) - self._there)
 
-    def _ancestors(self, key: str) -> list[str]:
-        found: list[str] = []
-        step = self._plan.steps.get(key)
-        while step is not None and step.parent is not None:
-            found.append(step.parent)
-            step = self._plan.steps.get(step.parent)
-        return found
+    def _pending(self) -> set[str]:
+        locks = (*(job.lock.digest for job in self.jobs), *self._goals)
+        steps = (step for lock in locks for step in self._plan.chain(lock))
+        return {key for step in steps for key in (step.key, step.base.digest)}
 
 
-def _depth_first(plan: Plan) -> Callable[[Job], tuple[int, ...]]:
-    """Order jobs so that those of one subtree come together, the subtrees with most to fetch first.
+def _depth_first(plan: Plan) -> Callable[[str], tuple[int, ...]]:
+    """Order locks so that those of one subtree come together, the subtrees with most to fetch first.
 
     Together, because fewer layers are then alive at one time; the largest first, because a long build that begins
     last leaves the other workers idle.
@@ -250,20 +267,17 @@ def _depth_first(plan: Plan) -> Callable[[Job], tuple[int, ...]]:
         root = step
         while root.parent is not None:
             root = plan.steps[root.parent]
-        weight[root.key] = weight.get(root.key, 0) + step.download
+        weight[root.key] = weight.get(root.key, 0) + step.size
 
-    def place(job: Job) -> tuple[int, ...]:
-        chain = plan.chain(job.lock.digest)
+    def place(lock: str) -> tuple[int, ...]:
+        chain = plan.chain(lock)
         return (-weight[chain[0].key], *(order[step.key] for step in chain))
 
     return place
 
 
 def _step_task(step: Step) -> Task:
-    largest = max(step.distributions, key=lambda d: d.size or 0, default=None)
-    more = f" +{len(step.distributions) - 1}" if len(step.distributions) > 1 else ""
-    name = f"{largest.name} {largest.version}{more}" if largest else f"Python {step.base.python}"
-    return Task(kind=TaskKind.PREPARE, name=f"{name} [{step.key[:6]}]", download=step.download)
+    return Task(kind=TaskKind.PREPARE, name=f"{step.title} [{step.key[:6]}]", download=step.download)
 
 
 def _job_task(job: Job) -> Task:

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import stat
 import tempfile
 import time
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from filelock import FileLock
 
 from orchestrator.execute.artifacts import harvest_directory
 from orchestrator.execute.console import Console
 from orchestrator.execute.devices import missing
 from orchestrator.execute.environment import probe_environment, user_environment
+from orchestrator.execute.environments import Environments
 from orchestrator.execute.handover import describe, hand_over
 from orchestrator.execute.interpreter import Interpreters
 from orchestrator.execute.ladder import LADDER, Ladder, see_through
-from orchestrator.execute.port import Plan, RawAttempt, Step, StepFailedError
+from orchestrator.execute.port import RawAttempt, StepFailedError
 from orchestrator.execute.process import ProcessGroup
 from orchestrator.execute.runner import PAYLOAD
-from orchestrator.model import digest
+from orchestrator.planning import plan_steps
 from orchestrator.uv import UvError, run_uv
 from orchestrator.wheels.requirements import requirements
 from orchestrator.wheels.trouble import complaint, is_disk, is_transient
@@ -34,11 +30,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from threading import Event
 
-    from orchestrator.execute.port import Base, Job
+    from orchestrator.execute.port import Base, Held, Job, Plan, Step
     from orchestrator.model import BaseImage, Limits, Lock
+    from orchestrator.wheels.cache import WheelCache
 
 
-_MARKER = "orchestrator-ready"
+_RECIPE = "venv 1"
+"""Part of every key: raise it when an environment would come out differently for the same wheels."""
+
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -50,10 +49,13 @@ class VenvRuntime:
         "probes run unsandboxed in virtual environments on this host: no limits on memory, network or files",
     )
 
-    def __init__(self, cache: Path, *, payload: Path = PAYLOAD, ladder: Ladder = LADDER) -> None:
-        self._root = cache.resolve() / "venv"
-        self._environments = self._root / "environments"
-        self._interpreters = Interpreters(self._root / "interpreters.json")
+    def __init__(
+        self, cache: Path, wheels: WheelCache, *, payload: Path = PAYLOAD, ladder: Ladder = LADDER
+    ) -> None:
+        root = cache.resolve() / "venv"
+        self._environments = Environments(root / "environments")
+        self._interpreters = Interpreters(root / "interpreters.json")
+        self._wheels = wheels
         self._payload = payload
         self._ladder = ladder
 
@@ -62,58 +64,46 @@ class VenvRuntime:
         return self._interpreters.find(image.python, say)
 
     def plan(self, locks: Sequence[tuple[Lock, Base]]) -> Plan:
-        """Plan one environment for each lock; uv's cache is what they share."""
-        steps: dict[str, Step] = {}
-        environments: dict[str, str] = {}
-        sizes: dict[str, int] = {}
-        for lock, base in sorted(locks, key=lambda pair: pair[0].digest):
-            key = digest(["venv", base.digest, lock.digest])
-            new = {d.sha256: d.size or 0 for d in lock.distributions if d.sha256 not in sizes}
-            steps[key] = Step(
-                key=key, parent=None, base=base, distributions=lock.distributions, download=sum(new.values())
-            )
-            sizes |= new
-            environments[lock.digest] = key
-        return Plan(steps=steps, environments=environments)
+        """Plan the steps of all locks together, like layers of images."""
+        return plan_steps(locks, _RECIPE, self.held().values())
 
     def ready(self, step: Step) -> bool:
         """Tell whether the environment is there and complete."""
-        return (self._directory(step.key) / _MARKER).exists()
+        return self._environments.ready(step.key)
 
     def prepare(self, step: Step, limits: Limits, say: Callable[[str], None], cancel: Event) -> None:
-        """Make the environment; the marker that makes it count is written last."""
-        directory = self._directory(step.key)
-        self._environments.mkdir(parents=True, exist_ok=True)
-        with FileLock(directory.with_suffix(".lock"), is_singleton=False, thread_local=False):
-            if self.ready(step):
-                return
-            shutil.rmtree(directory, ignore_errors=True)
-            say(f"installing {len(step.distributions)} distributions")
-            try:
-                self._install(step, directory, limits.build_timeout, cancel)
-            except BaseException:
-                shutil.rmtree(directory, ignore_errors=True)
-                raise
-            (directory / _MARKER).write_text(f"{_own(directory)}\n", encoding="utf-8")
+        """Make the environment by hard links: its parent's files, and its own wheels from uv's cache."""
+        try:
+            with self._environments.making(step) as wanted:
+                if wanted:
+                    say(f"installing {len(step.distributions)} distributions")
+                    self._environments.grow(step)
+                    self._install(step, limits.build_timeout, cancel)
+        except OSError as error:
+            raise StepFailedError(f"the environment cannot be written: {error}") from error
 
-    def _install(self, step: Step, directory: Path, timeout: float, cancel: Event) -> None:
-        with tempfile.TemporaryDirectory(dir=self._environments, prefix=".install-") as scratch:
+    def _install(self, step: Step, timeout: float, cancel: Event) -> None:
+        with tempfile.TemporaryDirectory(dir=self._environments.root, prefix=".install-") as scratch:
             listed = Path(scratch, "requirements.txt")
-            listed.write_text(requirements(step), encoding="utf-8")
+            listed.write_text(requirements(step, at=self._wheels.path), encoding="utf-8")
             try:
-                for arguments in _commands(step, directory, listed):
-                    run_uv(arguments, timeout=timeout, cancel=cancel)
+                for arguments in self._commands(step, listed):
+                    said = run_uv(arguments, timeout=timeout, cancel=cancel)
             except UvError as error:
                 reason = complaint(error.output) or str(error)
                 if is_disk(error.output):
                     reason = "the disk is full"
                 transient = not error.stopped and is_transient(error.output)
                 raise StepFailedError(reason, log=error.output, transient=transient) from error
+        installed = {line for line in said.split() if "==" in line}
+        if differ := sorted(installed ^ set(self._environments.locked(step))):
+            raise StepFailedError(f"what is installed is not what is locked: {' '.join(differ)}", log=said)
 
     def execute(self, job: Job, step: Step, say: Callable[[str], None], cancel: Event) -> RawAttempt:
         """Run a job as a process of this host, with the environment variables of a container."""
         if (reason := missing(job.device)) is not None:
             return RawAttempt(started=False, failure=reason)
+        self._environments.touch(step.key)
         console: Console | None = None
         try:
             _describe(job)
@@ -158,22 +148,22 @@ class VenvRuntime:
             duration=duration,
         )
 
-    def held(self) -> Mapping[str, int]:
-        """Return every complete environment with what it alone held when it was made.
-
-        Where uv's cache is on the same file system that is little: the wheels are the cache's, and stay with it.
-        """
-        found: dict[str, int] = {}
-        for marker in self._environments.glob(f"*/{_MARKER}"):
-            with suppress(OSError, ValueError):  # being removed, or not ours
-                found[marker.parent.name] = int(marker.read_text(encoding="utf-8"))
-        return found
+    def held(self) -> Mapping[str, Held]:
+        """Return every complete environment."""
+        return self._environments.held()
 
     def discard(self, key: str) -> None:
-        """Remove an environment."""
-        directory = self._directory(key)
-        (directory / _MARKER).unlink(missing_ok=True)
-        shutil.rmtree(directory, ignore_errors=True)
+        """Remove an environment, unless others stand on it."""
+        self._environments.discard(key)
+
+    def export(self, base: Base, directory: Path, limits: Limits, cancel: Event) -> None:
+        """Write nothing: the other host brings its own interpreter."""
+
+    def finish(self, say: Callable[[str], None], cancel: Event) -> None:
+        """Nothing goes on in the background here."""
+
+    def close(self) -> None:
+        """Nothing goes on in the background here."""
 
     def command(self, job: Job, step: Step) -> tuple[str, ...]:
         """Return the command that `execute` runs, with its environment variables; writes what it reads."""
@@ -183,20 +173,30 @@ class VenvRuntime:
 
     def recipe(self, step: Step) -> str:
         """Return the uv commands and the requirements they read."""
-        commands = _commands(step, self._directory(step.key), Path("requirements.txt"))
-        lines = [f"{shlex.join(['uv', *arguments])}\n" for arguments in commands]
-        return "".join(lines) + f"\n# requirements.txt\n{requirements(step)}"
+        lines = [f"{shlex.join(['uv', *args])}\n" for args in self._commands(step, Path("requirements.txt"))]
+        return "".join(lines) + f"\n# requirements.txt\n{requirements(step, at=self._wheels.path)}"
 
-    def _directory(self, key: str) -> Path:
-        return self._environments / key
+    def _commands(self, step: Step, listed: Path) -> list[list[str]]:
+        """Return what is run: the environment itself unless it grows from a parent's, its wheels, and a check."""
+        directory = self._environments.directory(step.key)
+        python = ["--python", str(directory / "bin" / "python")]
+        install = ["pip", "install", *python, "--no-deps", "--require-hashes", "-r", str(listed)]
+        # Relocatable: the scripts of a parent work in its children too.
+        make = ["venv", "--relocatable", "--python", step.base.reference, "--no-project", str(directory)]
+        return [
+            *([make] if step.parent is None else []),
+            # uv refuses to check hashes of nothing.
+            *([install] if step.distributions else []),
+            ["pip", "list", *python, "--format", "freeze"],
+        ]
 
     def _argv(self, job: Job, step: Step) -> list[str]:
-        python = self._directory(step.key) / "bin" / "python"
+        python = self._environments.directory(step.key) / "bin" / "python"
         launch = self._payload / "launch.py"
         return [str(python), "-u", str(launch), str(job.directory / "in/job.json"), str(job.directory / "out")]
 
     def _variables(self, job: Job, step: Step, home: Path) -> dict[str, str]:
-        binaries = self._directory(step.key) / "bin"
+        binaries = self._environments.directory(step.key) / "bin"
         return {
             "PATH": f"{binaries}{os.pathsep}{_PATH}",
             "TMPDIR": str(home.parent),
@@ -205,21 +205,5 @@ class VenvRuntime:
         }
 
 
-def _commands(step: Step, directory: Path, listed: Path) -> list[list[str]]:
-    python = str(directory / "bin" / "python")
-    install = ["pip", "install", "--python", python, "--no-deps", "--no-index"]
-    return [
-        ["venv", "--python", step.base.reference, "--no-project", str(directory)],
-        # uv refuses to check hashes of nothing.
-        *([[*install, "--require-hashes", "-r", str(listed)]] if step.distributions else []),
-    ]
-
-
 def _describe(job: Job) -> None:
     hand_over(job, describe(job, probes=str(job.probes.resolve()), runner=str(job.runner.resolve())))
-
-
-def _own(directory: Path) -> int:
-    """Return the bytes of the files that no other directory holds: what uv linked is its cache's."""
-    entries = (path.lstat() for path in directory.rglob("*"))
-    return sum(entry.st_size for entry in entries if stat.S_ISREG(entry.st_mode) and entry.st_nlink == 1)

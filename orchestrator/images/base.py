@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,9 @@ from uv import find_uv_bin
 
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.port import Base, StepFailedError
-from orchestrator.images.builder import BASE_LABEL, BELOW_LABEL, CREATED_LABEL, STEP_LABEL, Build
+from orchestrator.images.builder import Build
+from orchestrator.images.inventory import base_reference
+from orchestrator.images.labels import STEP_LABEL, base_labels
 from orchestrator.images.memory import Memory, Remembered
 from orchestrator.images.origins import Found, OriginError, Origins
 from orchestrator.model import digest
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from orchestrator.images.building import Builds
     from orchestrator.images.engine import Engine
+    from orchestrator.images.registry import Registry
     from orchestrator.model import BaseImage
 
 _ORIGIN = "orchestrator/origin"
@@ -30,11 +32,23 @@ _ELF = b"\x7fELF"
 class Bases:
     """Finds bases, and makes the prepared image that layers are built on: the origin plus `base.Dockerfile`."""
 
-    def __init__(self, engine: Engine, builds: Builds, *, cache: Path, dockerfile: Path) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        builds: Builds,
+        *,
+        cache: Path,
+        dockerfile: Path,
+        registry: Registry | None = None,
+        note: Callable[[str], None] = lambda _line: None,
+    ) -> None:
         self._engine = engine
+        self._registry = registry
+        self._note = note
         self._builds = builds
         self._origins = Origins(engine, cache)
         self._memory = Memory(cache / "bases.json")
+        self._bundle = cache.parent / "bundle" / "bases"
         self._dockerfile = dockerfile
         self._images: dict[str, BaseImage] = {}
 
@@ -63,7 +77,48 @@ class Bases:
         with self._memory.locked():
             if self._engine.image(base.reference) is not None:
                 return
-            self._build(base, self._again(base, say), say, timeout, cancel)
+            if self._unpack(base, say):
+                return
+            if self._registry is None:
+                self._build(base, self._again(base, say), say, timeout, cancel)
+            elif not self._registry.pull(base.reference, base.digest, self._note, cancel=cancel):
+                self._build(base, self._again(base, say), say, timeout, cancel)
+                self._registry.push_later(base.reference, base.digest, self._note)
+
+    def export(self, base: Base, directory: Path, *, timeout: float, cancel: Event) -> None:
+        """Write the prepared image to a directory, as an archive that a bundle carries.
+
+        Raises:
+            StepFailedError: it cannot be made.
+        """
+        target = directory / f"{base.digest}.tar"
+        if target.exists():
+            return
+        self.ensure(base, lambda _line: None, timeout=timeout, cancel=cancel)
+        directory.mkdir(parents=True, exist_ok=True)
+        beside = target.with_suffix(".part")
+        try:
+            with beside.open("wb") as file:
+                for block in self._engine.api.get_image(base.reference):
+                    file.write(block)
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    def _unpack(self, base: Base, say: Callable[[str], None]) -> bool:
+        """Take the prepared image from a bundle; False where there is none with this base."""
+        archive = self._bundle / f"{base.digest}.tar"
+        if not archive.is_file():
+            return False
+        say(f"loading the base of Python {base.python} from the bundle")
+        with archive.open("rb") as file:
+            self._engine.api.load_image(file)  # type: ignore[no-untyped-call]
+        image = self._engine.image(base.reference)
+        if image is None or (image["Config"].get("Labels") or {}).get(STEP_LABEL) != base.digest:
+            raise StepFailedError(
+                f"{archive} does not hold the base of Python {base.python}: write the bundle again"
+            )
+        return True
 
     def _ways(
         self, image: BaseImage, say: Callable[[str], None], remembered: Remembered | None = None
@@ -130,7 +185,7 @@ class Bases:
             dockerfile=self._dockerfile.read_text(encoding="utf-8"),
             files={"uv": _installer()},
             arguments={"BASE": name, "PYTHON": base.python, "STEP": base.digest},
-            labels=labels(base, base.digest, name),
+            labels=base_labels(base),
         )
         try:
             self._builds.run(build, say, timeout=timeout, cancel=cancel)
@@ -149,15 +204,9 @@ class Bases:
         return Base(
             python=image.python,
             digest=identity,
-            reference=f"orchestrator/base:{identity[:24]}",
+            reference=base_reference(identity),
             origin=remembered.words,
         )
-
-
-def labels(base: Base, key: str, below: str) -> dict[str, str]:
-    """Return what an image of ours says about itself: what it is, and on which image it stands."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return {STEP_LABEL: key, BASE_LABEL: base.digest, BELOW_LABEL: below, CREATED_LABEL: now}
 
 
 def _installer() -> Path:

@@ -14,12 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from threading import Event
 
-TOOL_LABEL = "io.orchestrator.tool"
-TOOL = "matrix-orchestrator"
-STEP_LABEL = "io.orchestrator.step"
-BELOW_LABEL = "io.orchestrator.below"
-BASE_LABEL = "io.orchestrator.base"
-CREATED_LABEL = "io.orchestrator.created"
 OURS = "/opt/uv/uv"
 """Text that every instruction of ours with a weight contains: how its cache records are recognised."""
 
@@ -36,6 +30,8 @@ class Build:
     files: Mapping[str, bytes | Path] = field(default_factory=dict)
     arguments: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    network: str | None = None
+    """The network that its instructions are on; the engine's default when None."""
 
     def context(self) -> IO[bytes]:
         """Return the build context as a tar stream; equal builds give equal streams."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.port import StepFailedError
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from orchestrator.images.certificates import Certificates
     from orchestrator.images.engine import Engine
-
-BuilderName = Literal["auto", "classic", "buildkit"]
+    from orchestrator.images.settings import BuilderName
 
 
 class Builds:

@@ -52,6 +52,8 @@ class BuildKitBuilder:
             argv += ["--build-arg", f"{name}={value}"]
         for name, value in build.labels.items():
             argv += ["--label", f"{name}={value}"]
+        if build.network is not None:
+            argv += ["--network", build.network]
         since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
         try:
             with build.context() as context:

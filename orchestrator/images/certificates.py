@@ -7,30 +7,21 @@ readable in the layer below, nothing of it is left in the file system or the set
 from __future__ import annotations
 
 import os
-import ssl
 import threading
 from pathlib import Path
 
+from orchestrator.certificates import ASKED, ca_bundle
 from orchestrator.files import write_atomic
-
-ASKED = "ORCHESTRATOR_CA_BUNDLE"
-_NAMED = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-_USUAL = (
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-)
 
 
 class Certificates:
     """Whether builds get the host's bundle: where the user asks, and after TLS has failed without it."""
 
-    def __init__(self, memory: Path, asked: Path | None = None) -> None:
+    def __init__(self, memory: Path) -> None:
         self._memory = memory
         self._guard = threading.Lock()
         named = os.environ.get(ASKED)
-        self.bundle: Path | None = asked or (Path(named) if named else None) or self._remembered()
+        self.bundle: Path | None = Path(named) if named else self._remembered()
 
     def adopt(self, failed_with: Path | None) -> Path | None:
         """Return the bundle to try after TLS failed with another one or none; None where nothing else is left.
@@ -38,10 +29,10 @@ class Certificates:
         Of builds that fail side by side, the first finds the bundle and the others try again with it.
         """
         with self._guard:
-            if self.bundle is None:
-                self.bundle = host_bundle()
-                if self.bundle is not None:
-                    write_atomic(self._memory, f"{self.bundle}\n".encode())
+            found = ca_bundle() if self.bundle is None else None
+            if found is not None and found.is_file():  # a directory of certificates cannot be handed over
+                self.bundle = found
+                write_atomic(self._memory, f"{found}\n".encode())
             return self.bundle if self.bundle != failed_with else None
 
     def _remembered(self) -> Path | None:
@@ -51,11 +42,3 @@ class Certificates:
         except (OSError, ValueError):
             return None
         return path if path.is_file() else None
-
-
-def host_bundle() -> Path | None:
-    """Return the file that programs on this host take certificates from, as far as one can tell."""
-    named = [os.environ[name] for name in _NAMED if os.environ.get(name)]
-    default = ssl.get_default_verify_paths().cafile
-    candidates = [*named, *([default] if default else []), *_USUAL]
-    return next((path for path in map(Path, candidates) if path.is_file()), None)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from docker.errors import APIError, NotFound
 
-from orchestrator.images.builder import STEP_LABEL, BuildError
+from orchestrator.images.builder import BuildError
 from orchestrator.images.engine import ENGINE_ERRORS, brief
+from orchestrator.images.labels import STEP_LABEL
 from orchestrator.images.stream import StreamStoppedError, events
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class ClassicBuilder:
                         tag=build.tag,
                         buildargs=dict(build.arguments),
                         labels=dict(build.labels),
+                        network_mode=build.network,
                         decode=True,
                         rm=True,
                         forcerm=True,

@@ -1,15 +1,17 @@
-"""The images of a plan's steps: made, measured, removed."""
+"""The images of a plan's steps: had from a registry, or built and shared there."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from docker.errors import APIError, ImageNotFound
+import threading
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from orchestrator.execute.port import StepFailedError
-from orchestrator.images.base import labels
-from orchestrator.images.builder import BELOW_LABEL, STEP_LABEL, TOOL, TOOL_LABEL, Build
-from orchestrator.wheels.requirements import WHEELS, carries_credentials, local_wheels, requirements
+from orchestrator.images.builder import Build
+from orchestrator.images.inventory import reference
+from orchestrator.images.labels import step_labels
+from orchestrator.wheels.requirements import carries_credentials, indexed, named, requirements
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,19 +22,44 @@ if TYPE_CHECKING:
     from orchestrator.images.base import Bases
     from orchestrator.images.building import Builds
     from orchestrator.images.engine import Engine
+    from orchestrator.images.registry import Registry
+    from orchestrator.wheels.cache import WheelCache
+    from orchestrator.wheels.server import WheelServer
 
-_CONFLICT = 409
+_REQUIREMENTS = "context/requirements.txt"
+_LOCKED = "context/locked.txt"
+_WHEELS = PurePosixPath("/tmp/build/wheels")  # noqa: S108 - inside the image that is built
 _CERTIFICATES = "context/certificates.pem"
 
 
 class Layers:
-    """One image for each step, tagged with the step's key."""
+    """One image for each step, tagged with the step's key.
 
-    def __init__(self, engine: Engine, bases: Bases, builds: Builds, *, dockerfile: Path) -> None:
+    A build reads its wheels from `server`, on the host's loopback interface. Where the engine does not share that
+    with this program (it is remote, or rootless), builds ask the indexes themselves.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        bases: Bases,
+        builds: Builds,
+        *,
+        dockerfile: Path,
+        wheels: WheelCache,
+        server: WheelServer,
+        registry: Registry | None = None,
+        note: Callable[[str], None] = lambda _line: None,
+    ) -> None:
         self._engine = engine
         self._bases = bases
         self._builds = builds
         self._dockerfile = dockerfile
+        self._wheels = wheels
+        self._server = server
+        self._registry = registry
+        self._note = note
+        self._out_of_reach = threading.Event()
 
     @property
     def dockerfile(self) -> str:
@@ -44,74 +71,77 @@ class Layers:
         return self._engine.image(reference(step.key)) is not None
 
     def prepare(self, step: Step, say: Callable[[str], None], *, timeout: float, cancel: Event) -> None:
-        """Build the step's image on its parent's, or on the base.
+        """Pull the step's image, or build it on its parent's or on the base.
 
         Raises:
             StepFailedError: it could not be built.
         """
         if self.ready(step):
             return
-        if secret := next((d for d in step.distributions if carries_credentials(d)), None):
-            raise StepFailedError(
-                f"the URL of {secret.name} {secret.version} carries credentials, which would stay in the image: "
-                "use an index without them, or --runtime venv"
-            )
+        if self._registry is not None and self._registry.pull(
+            reference(step.key), step.key, self._note, cancel=cancel
+        ):
+            return
         if step.parent is None:
             self._bases.ensure(step.base, say, timeout=timeout, cancel=cancel)
         build = Build(
             tag=reference(step.key),
             key=step.key,
             dockerfile=self.dockerfile,
-            files={
-                "context/requirements.txt": requirements(step, wheels=WHEELS).encode(),
-                **{f"context/wheels/{name}": path for name, path in local_wheels(step).items()},
-            },
+            files={_LOCKED: named(step).encode()},
             arguments={"BASE": below(step), "STEP": step.key},
-            labels=labels(step.base, step.key, below(step)),
+            labels=step_labels(step),
         )
-        self._builds.run(build, say, timeout=timeout, cancel=cancel, certificates_at=_CERTIFICATES)
+        if self._out_of_reach.is_set() or not self._served(build, step, say, timeout=timeout, cancel=cancel):
+            self._direct(build, step, say, timeout=timeout, cancel=cancel)
+        if self._registry is not None:
+            self._registry.push_later(reference(step.key), step.key, self._note)
 
-    def held(self) -> dict[str, int]:
-        """Return every step image that is there, of whichever run: key to the bytes it adds to what is below."""
-        sizes: dict[str, int] = {}
-        steps: dict[str, tuple[str, str]] = {}
-        for image in self._ours():
-            labels = image["Labels"]
-            for tag in image["RepoTags"] or ():
-                sizes[tag] = int(image["Size"])
-                if tag == reference(labels.get(STEP_LABEL, "")):
-                    steps[labels[STEP_LABEL]] = tag, labels.get(BELOW_LABEL, "")
-        return {key: max(0, sizes[tag] - sizes.get(below, 0)) for key, (tag, below) in steps.items()}
+    def _served(
+        self, build: Build, step: Step, say: Callable[[str], None], *, timeout: float, cancel: Event
+    ) -> bool:
+        """Build with wheels from this host; False where the build could not reach it."""
+        with self._server.offer(step.distributions) as offer:
+            listed = indexed(step, offer.index_url).encode()
+            served = replace(build, files={**build.files, _REQUIREMENTS: listed}, network="host")
+            try:
+                self._builds.run(served, say, timeout=timeout, cancel=cancel)
+            except StepFailedError as error:
+                if failure := next(iter(offer.errors.values()), None):
+                    raise StepFailedError(str(failure), log=error.log, transient=failure.transient) from error
+                if offer.requests or cancel.is_set() or not step.distributions:
+                    raise
+                self._out_of_reach.set()
+                self._note("builds do not reach this host's loopback interface; they ask the indexes themselves")
+                return False
+        return True
 
-    def discard(self, key: str) -> None:
-        """Remove a step's image, unless others stand on it or a container uses it."""
-        tag = reference(key)
-        if any(image["Labels"].get(BELOW_LABEL) == tag for image in self._ours()):
-            return
-        try:
-            self._engine.api.remove_image(tag)
-        except ImageNotFound:
-            return
-        except APIError as error:
-            if error.status_code != _CONFLICT:
-                raise
+    def _direct(
+        self, build: Build, step: Step, say: Callable[[str], None], *, timeout: float, cancel: Event
+    ) -> None:
+        """Build with wheels from their indexes."""
+        if secret := next((d for d in step.distributions if carries_credentials(d)), None):
+            raise StepFailedError(
+                f"the URL of {secret.name} {secret.version} carries credentials, which would stay in the image, "
+                "and the engine cannot have the wheel from this host: use an index without them, or --runtime venv"
+            )
+        handed = {d: path for d in step.distributions if (path := self._wheels.given(d)) is not None}
+        listed = requirements(step, at=lambda d: _WHEELS / handed[d].name if d in handed else None)
+        files = {
+            **build.files,
+            _REQUIREMENTS: listed.encode(),
+            **{f"context/wheels/{path.name}": path for path in handed.values()},
+        }
+        self._builds.run(
+            replace(build, files=files), say, timeout=timeout, cancel=cancel, certificates_at=_CERTIFICATES
+        )
 
     def recipe(self, step: Step) -> str:
         """Return the Dockerfile, what it is built on, and what it installs."""
         return (
             f"# docker build --build-arg BASE={below(step)} --tag {reference(step.key)} .\n"
-            f"{self.dockerfile}\n# context/requirements.txt\n{requirements(step)}"
+            f"{self.dockerfile}\n# {_REQUIREMENTS}\n{requirements(step)}"
         )
-
-    def _ours(self) -> list[dict[str, Any]]:
-        images = self._engine.api.images(filters={"label": f"{TOOL_LABEL}={TOOL}"})
-        # A dangling image may inherit the labels of the one it was built on.
-        return [image for image in images if image["RepoTags"]]
-
-
-def reference(key: str) -> str:
-    """Return what the engine calls the image of a step."""
-    return f"orchestrator/layer:{key[:24]}"
 
 
 def below(step: Step) -> str:

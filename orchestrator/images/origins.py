@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.images.bootstrap import BootstrapError, bootstrapped
-from orchestrator.images.builder import TOOL, TOOL_LABEL
 from orchestrator.images.engine import ENGINE_ERRORS, brief
+from orchestrator.images.inventory import BOOTSTRAPPED
+from orchestrator.images.labels import TOOL, TOOL_LABEL
 from orchestrator.images.stream import StreamStoppedError, events
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ PULL_STALL = 12.0
 
 PULL_TIMEOUT = 900.0
 IDENTITY_LABEL = "io.orchestrator.identity"
-BOOTSTRAPPED = "orchestrator/bootstrap"
 
 
 class OriginError(Exception):

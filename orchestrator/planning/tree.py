@@ -2,104 +2,101 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from orchestrator.execute.port import Base, Plan, Step
-from orchestrator.model import Distribution, Lock, Wheel, digest
+from orchestrator.execute.port import Plan, Step
+from orchestrator.model import Wheel
+from orchestrator.planning.forest import Node, Weights
+from orchestrator.planning.groups import groups
+from orchestrator.planning.search import grow, shorten
+from orchestrator.planning.warm import key, warm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-UNKNOWN_SIZE = 10**6
-"""What a wheel counts whose size the index does not tell."""
+    from orchestrator.execute.port import Base, Held
+    from orchestrator.model import Lock
+    from orchestrator.planning.groups import Group
+    from orchestrator.planning.warm import Warm
 
-WORTH_SHARING = 30 * 10**6
-"""Bytes that a shared layer has to save; below that it costs more than it gives."""
 
+def plan_steps(locks: Sequence[tuple[Lock, Base]], recipe: str, held: Iterable[Held] = ()) -> Plan:
+    """Plan the environments of all locks together, as cheap as can be found.
 
-def plan_layers(locks: Sequence[tuple[Lock, Base]], dockerfile: str) -> Plan:
-    """Plan the environments of all locks together.
-
-    Every lock's chain of steps installs exactly its distributions. The plan depends on the set of locks alone,
-    not on their order.
+    Every lock's chain of steps installs exactly its distributions. A step costs the bytes of its wheels and
+    `LAYER_COST`; one that is held, from whichever plan, costs nothing. The plan depends on the set of locks and
+    the set of held steps, not on their order.
     """
-    groups: dict[tuple[str, str], dict[str, Lock]] = defaultdict(dict)
-    bases: dict[str, Base] = {}
-    wheels: dict[Wheel, Distribution] = {}
-    for lock, base in locks:
-        groups[base.digest, lock.platform][lock.digest] = lock
-        bases[base.digest] = base
-        for found in lock.distributions:
-            wheels[found.wheel] = min(found, wheels.get(found.wheel, found), key=_preference)
-    tree = _Tree(wheels=wheels, dockerfile=dockerfile)
-    for (base_digest, platform), members in sorted(groups.items()):
-        rest = {key: frozenset(d.wheel for d in lock.distributions) for key, lock in members.items()}
-        tree.grow(_Root(bases[base_digest], platform), None, rest)
-    return Plan(steps=tree.steps, environments=tree.environments)
+    there = tuple(held)
+    plan = _Plan(recipe)
+    for group in groups(locks):
+        steps = warm(there, group, recipe)
+        root = grow(steps.tree(), group.locks.values(), Weights(group.sizes))
+        shorten(root, steps.depths)
+        plan.add(group, steps, root)
+    return Plan(steps=plan.steps, environments=plan.environments)
 
 
-@dataclass(frozen=True, slots=True)
-class _Root:
-    base: Base
-    platform: str
+@dataclass(slots=True)
+class _Plan:
+    """The steps of the groups that were added, parents first."""
 
-
-@dataclass(slots=True, kw_only=True)
-class _Tree:
-    wheels: Mapping[Wheel, Distribution]
-    dockerfile: str
+    recipe: str
     steps: dict[str, Step] = field(default_factory=dict)
     environments: dict[str, str] = field(default_factory=dict)
+    _counted: set[Wheel] = field(default_factory=set)
 
-    def grow(self, root: _Root, parent: str | None, rest: Mapping[str, frozenset[Wheel]]) -> None:
-        """Put what is left of some locks on top of one step."""
-        left: dict[str, frozenset[Wheel]] = {}
-        for lock, wheels in sorted(rest.items()):
-            if wheels or parent is None:
-                left[lock] = wheels
+    def add(self, group: Group, held: Warm, root: Node) -> None:
+        """Write down the chains of a group's locks."""
+        keys: dict[int, str] = {}
+        wanted = {node.wheels for node in root.above() if node.wanted}
+        for node in _useful(root):
+            if node.held is not None:
+                self._held(group, held, node.held)
+                keys[node.wheels] = node.held
             else:
-                self.environments[lock] = parent
-        while left:
-            sharing = self._share(left)
-            common = frozenset.intersection(*(left[lock] for lock in sharing))
-            step = self._add(root, parent, common)
-            self.grow(root, step, {lock: left.pop(lock) - common for lock in sharing})
+                keys[node.wheels] = self._step(
+                    group, keys.get(node.below.wheels), node.wheels & ~node.below.wheels
+                )
+        for lock, wheels in group.locks.items():
+            self.environments[lock] = keys[wheels] if wheels in wanted else self._step(group, None, wheels)
 
-    def _share(self, left: Mapping[str, frozenset[Wheel]]) -> tuple[str, ...]:
-        """Choose the locks of the next step: all of them, those that save most by sharing, or the first alone."""
-        everybody = tuple(sorted(left))
-        if self._saved(everybody, left) >= WORTH_SHARING or len(set(left.values())) == 1:
-            return everybody
-        having: dict[Wheel, list[str]] = defaultdict(list)
-        for lock in everybody:
-            for wheel in left[lock]:
-                having[wheel].append(lock)
-        candidates = sorted({tuple(locks) for locks in having.values() if len(locks) > 1})
-        best = max(candidates, key=lambda locks: self._saved(locks, left), default=())
-        return best if self._saved(best, left) >= WORTH_SHARING else everybody[:1]
+    def _held(self, group: Group, held: Warm, last: str) -> None:
+        chain: list[str] = []
+        step: str | None = last
+        while step is not None and step not in self.steps:
+            chain.append(step)
+            step = held.parents[step]
+        for name in reversed(chain):
+            self._step(group, held.parents[name], held.added[name])
 
-    def _saved(self, locks: tuple[str, ...], left: Mapping[str, frozenset[Wheel]]) -> int:
-        if not locks:
-            return 0
-        common = frozenset.intersection(*(left[lock] for lock in locks))
-        return (len(locks) - 1) * sum(self.wheels[w].size or UNKNOWN_SIZE for w in common)
-
-    def _add(self, root: _Root, parent: str | None, wheels: Iterable[Wheel]) -> str:
-        ordered = sorted(wheels)
-        key = digest([parent or root.base.digest, self.dockerfile, ordered, root.platform])
-        self.steps[key] = Step(
-            key=key,
-            parent=parent,
-            base=root.base,
-            distributions=tuple(self.wheels[wheel] for wheel in ordered),
-            download=sum(self.wheels[wheel].size or 0 for wheel in ordered),
+    def _step(self, group: Group, parent: str | None, wheels: int) -> str:
+        distributions = group.members(wheels)
+        name = key(
+            parent or group.base.digest, self.recipe, [wheel.wheel for wheel in distributions], group.platform
         )
-        return key
+        new = [wheel for wheel in distributions if wheel.wheel not in self._counted]
+        if name not in self.steps:
+            self.steps[name] = Step(
+                key=name,
+                parent=parent,
+                base=group.base,
+                platform=group.platform,
+                distributions=distributions,
+                download=sum(wheel.size or 0 for wheel in new),
+            )
+            self._counted.update(wheel.wheel for wheel in new)
+        return name
 
 
-def _preference(distribution: Distribution) -> tuple[bool, str, str]:
-    # Two indexes may serve the same wheel: take the one that tells the size, then any, but always the same one.
-    return distribution.size is None, distribution.url, distribution.index
+def _useful(root: Node) -> list[Node]:
+    """Return the nodes that environments stand on, and these, parents first and otherwise in a fixed order."""
+    nodes = list(root.above())
+    useful: set[int] = set()
+    for node in reversed(nodes):
+        if node.wanted or any(child.wheels in useful for child in node.children):
+            useful.add(node.wheels)
+    return sorted(
+        (node for node in nodes if node.wheels in useful), key=lambda node: (node.wheels.bit_count(), node.wheels)
+    )

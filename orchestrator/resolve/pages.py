@@ -63,13 +63,17 @@ class Page:
 class Pages:
     """Project pages of the indexes of a matrix, read once a day and kept in a directory.
 
-    An index that did not answer is not asked again by this object. Safe to use from several threads.
+    An index that did not answer is not asked again by this object. With `offline`, what is kept never gets old.
+    Safe to use from several threads.
     """
 
-    def __init__(self, cache: Path, indexes: Mapping[str, str], *, refresh: bool = False) -> None:
+    def __init__(
+        self, cache: Path, indexes: Mapping[str, str], *, refresh: bool = False, offline: bool = False
+    ) -> None:
         self._cache = cache
         self._indexes = indexes
         self._refresh = refresh
+        self._offline = offline
         self._guard = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
         self._pages: dict[str, Page] = {}
@@ -123,7 +127,8 @@ class Pages:
 
     def _read(self, index: str, project: str, path: Path) -> Page:
         kept = _kept(path)
-        if kept is not None and not self._refresh and datetime.now(UTC) - kept.read < _FRESH:
+        fresh = kept is not None and (self._offline or datetime.now(UTC) - kept.read < _FRESH)
+        if kept is not None and fresh and not self._refresh:
             return kept
         try:
             page = self._fetch(index, project)

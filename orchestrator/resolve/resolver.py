@@ -33,11 +33,11 @@ GRACE = timedelta(days=14)
 class Resolver:
     """Resolves cells against the indexes of a matrix; what was resolved once is read from the cache."""
 
-    def __init__(self, matrix: Matrix, cache: Path, *, refresh: bool = False) -> None:
+    def __init__(self, matrix: Matrix, cache: Path, *, refresh: bool = False, offline: bool = False) -> None:
         self._matrix = matrix
         self._cache = cache
         self._refresh = refresh
-        self.pages = Pages(cache / "index", matrix.indexes, refresh=refresh)
+        self.pages = Pages(cache / "index", matrix.indexes, refresh=refresh, offline=offline)
 
     def resolve(
         self, cells: Sequence[Cell], done: Callable[[Cell], None] = lambda _cell: None

@@ -297,12 +297,13 @@ MALFORMED = {
     ),
     "registry without a name": (
         HEAD + STACK + "images: {registry: 'localhost:5000'}\n",
-        '5:20: images.registry: "localhost:5000" is not a place in a registry: host:port/name, the name in lowercase',
+        '5:20: images.registry: "localhost:5000" is not a place in a registry: host:port/name, the name in lowercase,'
+        " and a host with a dot or a port",
     ),
     "registry with a tag": (
         HEAD + STACK + "images: {registry: 'reg.x.y/Team/matrix:latest'}\n",
         '5:20: images.registry: "reg.x.y/Team/matrix:latest" is not a place in a registry: host:port/name, the name in'
-        " lowercase",
+        " lowercase, and a host with a dot or a port",
     ),
     "option as an image": (
         HEAD.replace("python:3.11-slim", "--privileged") + STACK,

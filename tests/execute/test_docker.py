@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from containers import BASE, IMAGES, Bench, Brief, distribution, lock, payload, prepared, quiet
+from containers import BASE, Bench, Brief, distribution, lock, payload, prepared, quiet, settings, wheels
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.docker import DockerRuntime, engine_missing
 from orchestrator.execute.docker_container import reap, remove
@@ -39,7 +39,11 @@ def bench(tmp_path_factory):
     house = Wheelhouse(directory / "house")
     wheel = house.add("thing", "1.0", {"thing/__init__.py": "__version__ = '1.0'\n"})
     runtime = DockerRuntime(
-        directory / "cache", IMAGES, builder="classic", payload=payload(directory / "payload"), ladder=QUICK
+        directory / "cache",
+        settings("classic"),
+        wheels(directory),
+        payload=payload(directory / "payload"),
+        ladder=QUICK,
     )
     locked = lock(distribution(wheel))
     step = prepared(runtime, runtime.base(BASE, quiet), locked)
@@ -405,6 +409,6 @@ def test_no_engine(monkeypatch, tmp_path):
     assert reason is not None
     assert "nothing.sock" in reason
     with pytest.raises(EnvironmentUnusableError) as caught:
-        DockerRuntime(tmp_path, IMAGES)
+        DockerRuntime(tmp_path, settings("auto"), wheels(tmp_path))
     assert "DOCKER_HOST" in caught.value.hint
     assert time.monotonic() - start < 5

@@ -1,10 +1,11 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from orchestrator.execute.port import Base, Job, Plan, RawAttempt, Step, StepFailedError
+from orchestrator.execute.port import Base, Held, Job, Plan, RawAttempt, Step, StepFailedError
 from orchestrator.execute.progress import Silent
 from orchestrator.execute.schedule import TRIES, Scheduler, Unprepared
 from orchestrator.model import Device, Distribution, Limits, Lock
@@ -13,8 +14,8 @@ from orchestrator.versions import Version
 BASE = Base(python="3.11", digest="base", reference="base", origin="fake")
 
 
-def wheel(name):
-    return Distribution(name=name, version=Version("1"), url=f"file:///{name}", sha256=name, size=None, index="i")
+def wheel(name, size=None):
+    return Distribution(name=name, version=Version("1"), url=f"file:///{name}", sha256=name, size=size, index="i")
 
 
 def lock(*names):
@@ -41,7 +42,7 @@ def tree(parents, environments, sizes=None):
     """A plan from {step: parent} and (job, step) pairs; a step's wheel has `sizes[step]` bytes."""
     steps = {
         key: Step(
-            key=key, parent=parent, base=BASE, distributions=(wheel(key),), download=(sizes or {}).get(key, 0)
+            key=key, parent=parent, base=BASE, platform="p", distributions=(wheel(key, (sizes or {}).get(key, 0)),)
         )
         for key, parent in parents.items()
     }
@@ -55,14 +56,22 @@ class FakeRuntime:
     notices = ()
 
     def __init__(self, there=(), failures=None, starts=None, weight=0):
-        self.there = dict.fromkeys(there, weight)
         self.failures = failures or {}
         self.starts = starts or {}
         self.weight = weight
+        self.there = {}
+        for key in there:
+            self._make(key, None)
         self.log = []
         self.most = 0
         self._active = 0
         self._lock = threading.Lock()
+
+    def _make(self, key, parent):
+        used = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=len(self.there))
+        self.there[key] = Held(
+            key=key, parent=parent, base="base", platform="p", wheels=(), size=self.weight, used=used
+        )
 
     def _begin(self, *entry):
         with self._lock:
@@ -89,7 +98,7 @@ class FakeRuntime:
             assert step.parent is None or step.parent in self.there, "the parent must be there first"
             if self.failures.get(step.key):
                 raise self.failures[step.key].pop(0)
-            self.there[step.key] = self.weight
+            self._make(step.key, step.parent)
         finally:
             self._end()
 
@@ -138,7 +147,7 @@ def run(runtime, plan, jobs, *, width=1, limits=None, cancel=None, harvest=None)
     return ended
 
 
-A, B, C = job("a", "x"), job("b", "x", "y"), job("c", "z")
+A, B, C, D = job("a", "x"), job("b", "x", "y"), job("c", "z"), job("d", "w")
 PLAN = tree({"x": None, "xy": "x", "z": None}, ((A, "x"), (B, "xy"), (C, "z")))
 
 
@@ -222,3 +231,50 @@ def test_what_nobody_needs_is_dropped_before_the_disk_limit_and_what_is_needed_s
 def test_a_step_larger_than_the_limit_is_still_made_when_nothing_can_be_dropped():
     plan = tree({"z": None}, [(C, "z")], {"z": 10**12})
     assert run(FakeRuntime(), plan, [C])["c"].exit_code == 0
+
+
+def build(runtime, plan, locks, *, width=1):
+    lost = []
+    with ThreadPoolExecutor(width) as executor:
+        scheduler = Scheduler(
+            runtime,
+            executor,
+            width=width,
+            limits=Limits(),
+            observer=Silent(),
+            cancel=threading.Event(),
+            backoff=lambda _: 0,
+        )
+        scheduler.build(plan, locks, lambda step, failure: lost.append((step.key, failure.reason)))
+    return lost
+
+
+def test_environments_are_built_for_their_own_sake():
+    plan = tree({"x": None, "xy": "x", "z": None, "w": None}, ((A, "x"), (B, "xy"), (C, "z"), (D, "w")))
+    runtime = FakeRuntime(there=("z",))
+    assert build(runtime, plan, [B.lock.digest, C.lock.digest]) == []
+    assert runtime.log == [("prepare", "x"), ("prepare", "xy")]
+
+
+def test_what_stands_on_a_failed_step_is_not_built_and_the_rest_is():
+    plan = tree({"x": None, "xy": "x", "z": None}, ((A, "x"), (B, "xy"), (C, "z")))
+    runtime = FakeRuntime(failures={"x": [StepFailedError("no such wheel")]})
+    assert build(runtime, plan, [lock.lock.digest for lock in (A, B, C)], width=2) == [("x", "no such wheel")]
+    assert set(runtime.there) == {"z"}
+
+
+def test_how_long_steps_took_is_told():
+    plan = tree({"x": None, "xy": "x"}, ((A, "x"), (B, "xy")))
+    took = {}
+    with ThreadPoolExecutor(1) as executor:
+        Scheduler(
+            FakeRuntime(),
+            executor,
+            width=1,
+            limits=Limits(),
+            observer=Silent(),
+            cancel=threading.Event(),
+            took=lambda step, seconds: took.update({step.key: seconds}),
+        ).run(plan, [A, B], lambda _job, _raw: None)
+    assert set(took) == {"x", "xy"}
+    assert all(seconds >= 0 for seconds in took.values())

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from containers import BASE, Bench, Brief, distribution, lock, payload, prepared, quiet
+from containers import BASE, Bench, Brief, distribution, lock, payload, prepared, quiet, wheels
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.ladder import LADDER
 from orchestrator.execute.port import Runtime, StepFailedError
@@ -29,7 +29,9 @@ QUICK = tuple((number, 2.0) for number, _ in LADDER)
 def bench(tmp_path_factory):
     directory = tmp_path_factory.mktemp("venv")
     wheel = Wheelhouse(directory / "house").add("thing", "1.0", {"thing/__init__.py": "__version__ = '1.0'\n"})
-    runtime = VenvRuntime(directory / "cache", payload=payload(directory / "payload"), ladder=QUICK)
+    runtime = VenvRuntime(
+        directory / "cache", wheels(directory), payload=payload(directory / "payload"), ladder=QUICK
+    )
     locked = lock(distribution(wheel))
     step = prepared(runtime, runtime.base(BASE, quiet), locked)
     return Bench(runtime, step, locked, directory)
@@ -209,7 +211,7 @@ def test_life_of_an_environment(tmp_path, monkeypatch, mode, least):
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
     house = Wheelhouse(tmp_path / "house")
     wheel = house.add("thing", "2.0", {"thing/data": "x" * 100_000})
-    runtime = VenvRuntime(tmp_path / "cache")
+    runtime = VenvRuntime(tmp_path / "cache", wheels(tmp_path))
     said = []
     base = runtime.base(BASE, said.append)
     assert runtime.base(BASE, said.append) == base
@@ -220,7 +222,7 @@ def test_life_of_an_environment(tmp_path, monkeypatch, mode, least):
     assert runtime.held() == {}
     runtime.prepare(step, Limits(), said.append, threading.Event())
     assert runtime.ready(step)
-    assert least < runtime.held()[step.key] < least + 100_000
+    assert least < runtime.held()[step.key].size < least + 100_000
     assert wheel.name in runtime.recipe(step)
     assert "uv venv" in runtime.recipe(step)
     runtime.discard(step.key)
@@ -231,7 +233,7 @@ def test_life_of_an_environment(tmp_path, monkeypatch, mode, least):
 
 def test_failed_installation_leaves_nothing(tmp_path):
     wheel = Wheelhouse(tmp_path / "house").add("thing", "2.0")
-    runtime = VenvRuntime(tmp_path / "cache")
+    runtime = VenvRuntime(tmp_path / "cache", wheels(tmp_path))
     locked = lock(distribution(wheel, sha256="0" * 64))
     with pytest.raises(StepFailedError) as caught:
         prepared(runtime, runtime.base(BASE, quiet), locked)
@@ -243,11 +245,11 @@ def test_failed_installation_leaves_nothing(tmp_path):
 
 def test_half_made_environment_is_made_again(tmp_path):
     wheel = Wheelhouse(tmp_path / "house").add("thing", "2.0")
-    runtime = VenvRuntime(tmp_path / "cache")
+    runtime = VenvRuntime(tmp_path / "cache", wheels(tmp_path))
     locked = lock(distribution(wheel))
     step = prepared(runtime, runtime.base(BASE, quiet), locked)
     directory = tmp_path / "cache/venv/environments" / step.key
-    (directory / "orchestrator-ready").unlink()
+    (directory / "orchestrator-ready.json").unlink()
     (directory / "rubbish").touch()
     assert not runtime.ready(step)
     runtime.prepare(step, Limits(), quiet, threading.Event())
@@ -256,13 +258,13 @@ def test_half_made_environment_is_made_again(tmp_path):
 
 
 def test_nothing_to_install(tmp_path):
-    runtime = VenvRuntime(tmp_path / "cache")
+    runtime = VenvRuntime(tmp_path / "cache", wheels(tmp_path))
     assert runtime.ready(prepared(runtime, runtime.base(BASE, quiet), lock()))
 
 
 def test_python_that_nobody_has(tmp_path, monkeypatch):
     monkeypatch.setenv("UV_PYTHON_DOWNLOADS", "never")
     with pytest.raises(EnvironmentUnusableError) as caught:
-        VenvRuntime(tmp_path).base(replace(BASE, python="3.99"), quiet)
+        VenvRuntime(tmp_path, wheels(tmp_path)).base(replace(BASE, python="3.99"), quiet)
     assert "3.99" in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -5,7 +5,7 @@ def test_the_hosts_bundle_is_tried_once_and_remembered(tmp_path, monkeypatch):
     bundle = tmp_path / "ca.pem"
     bundle.write_text("certificates", encoding="ascii")
     monkeypatch.delenv(ASKED, raising=False)
-    monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(bundle))
     certificates = Certificates(tmp_path / "memory")
     assert certificates.bundle is None
     assert certificates.adopt(None) == bundle
@@ -17,7 +17,7 @@ def test_builds_that_fail_side_by_side_all_try_again(tmp_path, monkeypatch):
     bundle = tmp_path / "ca.pem"
     bundle.write_text("certificates", encoding="ascii")
     monkeypatch.delenv(ASKED, raising=False)
-    monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(bundle))
     certificates = Certificates(tmp_path / "memory")
     assert certificates.adopt(None) == bundle
     assert certificates.adopt(None) == bundle

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 
-from containers import BASE, IMAGES, Bench, distribution, lock, payload, prepared, quiet
+from containers import BASE, IMAGES, Bench, distribution, lock, payload, prepared, quiet, settings, wheels
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.docker import DockerRuntime
 from orchestrator.execute.port import StepFailedError
@@ -68,7 +68,9 @@ def recipes(directory, run="RUN"):
 @pytest.fixture
 def runtime(shared, builder, tmp_path):
     images = recipes(tmp_path / "images")
-    opened = DockerRuntime(shared / "cache", images, builder=builder, payload=payload(shared / "payload"))
+    opened = DockerRuntime(
+        shared / "cache", settings(builder, images), wheels(shared), payload=payload(shared / "payload")
+    )
     yield opened
     opened.close()
 
@@ -107,11 +109,13 @@ def test_layers_are_shared_and_given_back(runtime, shared, builder, api):
             runtime.prepare(plan.steps[key], Limits(), quiet, threading.Event())
             assert runtime.ready(plan.steps[key])
         held = runtime.held()
-        # Once installed, once as the wheel that no index serves.
-        assert 80_000_000 < held[parent.key] < 82_000_000
+        assert 40_000_000 < held[parent.key].size < 42_000_000
+        assert held[parent.key].wheels == (big.wheel,)
+        assert held[base.digest].size > 100_000_000
         for locked, version in zip(locks, ("1.0", "2.0"), strict=True):
             leaf = plan.chain(locked.digest)[-1]
-            assert 0 < held[leaf.key] < 1_000_000
+            assert 0 < held[leaf.key].size < 1_000_000
+            assert (held[leaf.key].parent, held[leaf.key].base) == (parent.key, base.digest)
             bench = Bench(runtime, leaf, locked, shared / f"run-{builder}-{version}")
             raw = bench.run(
                 "import importlib.metadata as m, thing\n"
@@ -188,7 +192,7 @@ def test_credentials_never_reach_an_image(runtime, shared, builder):
 def slow(shared, builder, tmp_path):
     """A runtime whose layers take a minute."""
     images = recipes(tmp_path / "slow", run="RUN echo /opt/uv/uv && sleep 60 &&")
-    opened = DockerRuntime(shared / "cache", images, builder=builder)
+    opened = DockerRuntime(shared / "cache", settings(builder, images), wheels(shared))
     opened._builds.builder  # noqa: B018 - chosen before the clock starts
     yield opened
     opened.close()
@@ -242,7 +246,7 @@ def imported(api, content, name):
 def test_base_that_became_another_is_not_used(tmp_path, api):
     name = "orchestrator-test/base:1"
     image = BaseImage(python="3.11", image=name, debian=None)
-    runtime = DockerRuntime(tmp_path, IMAGES, builder="classic")
+    runtime = DockerRuntime(tmp_path, settings("classic"), wheels(tmp_path))
     try:
         imported(api, b"one", name)
         base = runtime.base(image, quiet)
@@ -263,7 +267,7 @@ def test_base_that_became_another_is_not_used(tmp_path, api):
 
 def test_no_way_to_a_base(tmp_path):
     image = BaseImage(python="3.11", image="127.0.0.1:9/nothing:1", debian=None)
-    runtime = DockerRuntime(tmp_path, IMAGES, builder="classic")
+    runtime = DockerRuntime(tmp_path, settings("classic"), wheels(tmp_path))
     said = []
     start = time.monotonic()
     try:

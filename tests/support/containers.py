@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from packaging.utils import parse_wheel_filename
 
 from orchestrator.execute.port import Job
+from orchestrator.images.settings import BuilderName, ImageSettings
 from orchestrator.model import BaseImage, Device, Distribution, Limits, Lock
 from orchestrator.versions import Version
+from orchestrator.wheels.cache import WheelCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +66,16 @@ def distribution(wheel: Path, *, url: str | None = None, sha256: str | None = No
 def lock(*distributions: Distribution) -> Lock:
     ordered = tuple(sorted(distributions, key=lambda d: d.name))
     return Lock(python="3.11", platform="linux", as_of=None, distributions=ordered)
+
+
+def settings(builder: BuilderName, dockerfiles: Path = IMAGES, registry: str | None = None) -> ImageSettings:
+    """Return how images are made in a test."""
+    return ImageSettings(dockerfiles=dockerfiles, builder=builder, registry=registry)
+
+
+def wheels(directory: Path, limit: int = 10**9) -> WheelCache:
+    """Return a wheel cache below a directory."""
+    return WheelCache(directory / "wheels", limit=limit, bundle=directory / "bundle" / "wheels")
 
 
 def quiet(_line: str) -> None:

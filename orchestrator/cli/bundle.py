@@ -1,0 +1,60 @@
+"""`orchestrator bundle`."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orchestrator.cli.options import (
+    color_option,
+    matrix_argument,
+    refresh_option,
+    runtime_options,
+    selection_of,
+    selection_options,
+    store_option,
+)
+
+
+@click.command()
+@matrix_argument
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="The directory to write; it becomes a project of its own.",
+)
+@selection_options
+@runtime_options
+@refresh_option
+@color_option
+@store_option
+def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the options say
+    """Write MATRIX with its wheels, base and runner to a directory, from which it runs without a network."""
+    from orchestrator.bundle import write_bundle  # noqa: PLC0415
+    from orchestrator.cli.board import board  # noqa: PLC0415
+    from orchestrator.cli.console import consoles  # noqa: PLC0415
+    from orchestrator.cli.tracker import size  # noqa: PLC0415
+    from orchestrator.cli.workshop import open_workshop, stopped_by_signals  # noqa: PLC0415
+    from orchestrator.config import load  # noqa: PLC0415
+    from orchestrator.prospect import prospect  # noqa: PLC0415
+
+    matrix = load(given["matrix"])
+    _, err = consoles(given["color"])
+    cancel = threading.Event()
+    with (
+        board(err, 1) as observer,
+        stopped_by_signals(cancel),
+        open_workshop(given, matrix, observer, cancel) as shop,
+    ):
+        seen = prospect(shop, selection_of(given))
+        done = write_bundle(shop, seen, given["output"])
+    for cell, reason in seen.impossible.items():
+        click.echo(f"not in the bundle: {cell}: {reason}", err=True)
+    click.echo(f"{given['output']}: {done.cells} cells, {done.wheels} wheels, {size(done.size)}")
+    click.echo("copy it to a host with this program and, for containers, an engine; in it, without a network:")
+    click.echo("  orchestrator run matrix.yaml")
