@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from orchestrator.files import write_atomic
@@ -31,8 +32,8 @@ class Pace:
         self._lock = threading.Lock()
 
     def note(self, size: int, seconds: float) -> None:
-        """Remember how long a step took."""
-        with self._lock:
+        """Remember how long a step took, if it can be written down."""
+        with self._lock, suppress(OSError):  # an estimate is not worth a run
             kept = self._read()
             kept[self._runtime] = [*kept.get(self._runtime, []), (size, seconds)][-_KEPT:]
             write_atomic(self._path, json.dumps(kept).encode())
@@ -55,5 +56,5 @@ class Pace:
         try:
             kept = json.loads(self._path.read_bytes())
             return {name: [(int(size), float(took)) for size, took in samples] for name, samples in kept.items()}
-        except (OSError, ValueError, TypeError, AttributeError):  # not there yet, or damaged
+        except (OSError, ValueError, OverflowError, TypeError, AttributeError):  # not there yet, or damaged
             return {}

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from orchestrator.workshop import Workshop
 
+_LOG_LINES = 20
+
 
 def run(shop: Workshop, options: Options) -> Report:
     """Measure what is not known yet of the selected cells and answer for all of them.
@@ -134,6 +136,7 @@ def _measured(
         git_versions={name: seen.git_version for name, seen in imports.items()},
         judgements={issue.id: judge(issue, results) for issue in asked(matrix, cell, selection)},
         reason=reason if reason is not None else _common_reason(results.values()),
+        log=_build_log(results.values()),
     )
 
 
@@ -141,6 +144,12 @@ def _common_reason(results: Iterable[ProbeResult]) -> str | None:
     """Return why nothing could run in a cell: the signature that all its results share."""
     signatures = {result.signature for result in results if result.outcome is not Outcome.PASS}
     return signatures.pop() if len(signatures) == 1 else None
+
+
+def _build_log(results: Iterable[ProbeResult]) -> tuple[str, ...]:
+    """Return the end of what was printed while a cell's environment was made, where that is why nothing ran."""
+    failed = (r.message for r in results if r.outcome is Outcome.BUILD_FAILED and r.message)
+    return tuple(next(failed, "").splitlines()[1:][-_LOG_LINES:])
 
 
 def _no_device(matrix: Matrix, stack: str) -> str | None:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator import model
-from orchestrator.codec import from_json, to_json
+from orchestrator.codec import _converter, from_json, to_json
 from orchestrator.versions import SpecifierSet, Version
 
 versions = st.builds(
@@ -118,6 +118,28 @@ def test_wrong_data_is_a_value_error_that_names_the_place(kind: type, data: obje
     with pytest.raises(ValueError, match="not a valid") as caught:
         from_json(kind, data)
     assert words in str(caught.value)
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("2.1"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+@pytest.mark.parametrize("kind", VALUES, ids=lambda kind: kind.__name__)
+def test_what_is_read_quickly_is_what_the_reading_that_explains_reads(kind: type, data: st.DataObject) -> None:
+    """One field is anything at all: both take it, or both refuse it."""
+    document = to_json(data.draw(st.builds(kind)))
+    document[data.draw(st.sampled_from(sorted(document)))] = data.draw(_json)
+    outcomes = []
+    for read in (_converter(explain=False).structure, _converter(explain=True).structure):
+        try:
+            outcomes.append(repr(read(document, kind)))
+        except Exception:  # noqa: BLE001 - of any kind: `from_json` makes one of them all
+            outcomes.append(None)
+    assert outcomes[0] == outcomes[1]
 
 
 def test_a_time_without_a_zone_is_not_written() -> None:

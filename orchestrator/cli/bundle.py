@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 from pathlib import Path
 from typing import Any
@@ -57,4 +58,17 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
         click.echo(f"not in the bundle: {cell}: {reason}", err=True)
     click.echo(f"{given['output']}: {done.cells} cells, {done.wheels} wheels, {size(done.size)}")
     click.echo("copy it to a host with this program and, for containers, an engine; in it, without a network:")
-    click.echo("  orchestrator run matrix.yaml")
+    click.echo(f"  {shlex.join(['orchestrator', 'run', 'matrix.yaml', *_selecting(given)])}")
+
+
+def _selecting(given: dict[str, Any]) -> list[str]:
+    """Return the options that select again what was selected here: nothing else is in the bundle."""
+    options = (
+        ("--select", "globs"),
+        ("--skip", "skip"),
+        ("--only", "only"),
+        ("--issue", "issues"),
+        ("--stack", "stacks"),
+    )
+    words = [word for option, name in options for value in given[name] for word in (option, value)]
+    return [*words, *(["-k", given["expression"]] if given["expression"] else [])]

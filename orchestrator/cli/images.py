@@ -46,11 +46,12 @@ def _table(held: Mapping[str, Held], cached: int) -> str:
     for key in _ordered(held):
         below = [at for at in standing_on(held, key)[1:] if at in held]
         shared = sum(held[at].size for at in below)
-        title = "  " * len(below) + held[key].title
+        title = "| " * len(below) + held[key].title
         rows.append([key[:12], title, size(held[key].size), size(shared), children[key] or "", ago(used[key])])
     total = sum(one.size for one in held.values())
     headers = ["image", "adds", "alone", "stands on", "children", "used"]
-    table = tabulate(rows, headers=headers, colalign=("left", "left", "right", "right", "right", "left"))
+    align = ("left", "left", "right", "right", "right", "left")
+    table = tabulate(rows, headers=headers, colalign=align, disable_numparse=True)
     summary = f"{len(held)} images hold {size(total)}; {size(cached)} of wheels in the cache"
     return f"{table}\n\n{summary}" if rows else summary
 

@@ -66,7 +66,7 @@ def _lines(view: Outlook, impossible: dict[str, str], width: int) -> Iterator[st
     rows = [
         [
             one.step.key[:12],
-            "  " * one.depth + one.step.title,
+            "| " * one.depth + one.step.title,
             "yes" if one.ready else "",
             size(one.step.size),
             size(one.stored) if one.ready else f"~ {size(one.stored)}",
@@ -75,7 +75,8 @@ def _lines(view: Outlook, impossible: dict[str, str], width: int) -> Iterator[st
         for one in view.steps
     ]
     headers = ["layer", "adds", "there", "wheels", "on disk", "cells"]
-    yield tabulate(rows, headers=headers, colalign=("left", "left", "left", "right", "right", "left"))
+    align = ("left", "left", "left", "right", "right", "left")
+    yield tabulate(rows, headers=headers, colalign=align, disable_numparse=True)
     yield ""
     count = sum(len(one.cells) for one in view.steps)
     yield (
@@ -90,8 +91,15 @@ def _lines(view: Outlook, impossible: dict[str, str], width: int) -> Iterator[st
         )
     else:
         yield "everything is there"
+    for reason, cells in _by_reason(impossible).items():
+        yield f"not possible here: {cells[0]}{f' and {len(cells) - 1} more' if cells[1:] else ''}: {reason}"
+
+
+def _by_reason(impossible: dict[str, str]) -> dict[str, list[str]]:
+    cells: dict[str, list[str]] = {}
     for cell, reason in impossible.items():
-        yield f"not possible here: {cell}: {reason}"
+        cells.setdefault(reason, []).append(cell)
+    return cells
 
 
 def _cells(one: PlannedStep) -> str:

@@ -27,9 +27,11 @@ def open_workshop(
     """Open what a command's options say: the store, the resolver and the runtime of a matrix.
 
     Raises:
+        ConfigError: a bundle was to be refreshed.
         EnvironmentUnusableError: docker was asked for and no engine answers.
     """
     from orchestrator.bundle import bundled  # noqa: PLC0415
+    from orchestrator.errors import ConfigError  # noqa: PLC0415
     from orchestrator.pace import Pace  # noqa: PLC0415
     from orchestrator.resolve import Resolver  # noqa: PLC0415
     from orchestrator.results import Store  # noqa: PLC0415
@@ -37,13 +39,17 @@ def open_workshop(
 
     root: Path = given["store"].absolute()
     cache = root / "cache"
+    refresh, offline = given.get("refresh", False), bundled(cache) is not None
+    if refresh and offline:
+        raise ConfigError(
+            "a bundle asks no index", hint="write the bundle again, with --refresh, where it came from"
+        )
     wheels = _wheels(cache, matrix.limits)
     runtime = open_runtime(given, cache, wheels, observer, dockerfiles=matrix.images, registry=matrix.registry)
     try:
-        refresh = given.get("refresh", False)
         shop = Workshop(
             matrix=matrix,
-            resolver=Resolver(matrix, cache, refresh=refresh, offline=bundled(cache) is not None),
+            resolver=Resolver(matrix, cache, refresh=refresh, offline=offline),
             runtime=runtime,
             wheels=wheels,
             store=Store(root),

@@ -28,6 +28,7 @@ _SIZE = re.compile(rf"({_NUMBER}) ?([kMGT]i?)?B")
 
 LONGEST_DURATION = 7 * 24 * 3600
 LARGEST_SIZE = 1024**5
+LONGEST_AGE = 5200 * 604_800
 
 
 def seconds(value: object) -> float:
@@ -65,10 +66,13 @@ def age(value: str) -> float:
     """Read `90m`, `12h`, `7d` or `4w` as seconds.
 
     Raises:
-        ValueError: it is none of these.
+        ValueError: it is none of these, or too long.
     """
     if match := _AGE.fullmatch(value):
-        return float(match[1]) * _AGES[match[2]]
+        duration = float(match[1]) * _AGES[match[2]]
+        if duration > LONGEST_AGE:  # no calendar goes back for ever
+            raise ValueError(f"{_given(value)} is more than {LONGEST_AGE // 604_800}w")
+        return duration
     raise ValueError(f"{_given(value)} is not an age: write 90m, 12h, 7d or 4w")
 
 

@@ -112,6 +112,7 @@ class DockerRuntime:
         self._ladder = ladder
         self._starting = threading.Lock()
         self._serving = False
+        self._touched: set[str] = set()
         self._reaping = threading.Lock()
         self._reaped = False
 
@@ -133,8 +134,11 @@ class DockerRuntime:
         """Build the step's image."""
         with self._starting:
             if not self._serving:
-                self._server.start()
                 self._serving = True
+                try:
+                    self._server.start()
+                except OSError as error:  # a host without any network may be without this interface
+                    self._layers.unserved(f"builds cannot be served on the loopback interface ({error.strerror})")
         try:
             self._layers.prepare(step, say, timeout=limits.build_timeout, cancel=cancel)
         except ENGINE_ERRORS as error:
@@ -150,7 +154,7 @@ class DockerRuntime:
         try:
             _describe(job)
             console = Console(job.directory / "log.txt")
-            self._inventory.touch(step.key)
+            self._touch(step.key)
             container = Container.create(self._engine, self._spec(job, step))
             attempt = self._collect(container, _run(container, console, job, cancel, self._ladder), job)
         except ENGINE_ERRORS as error:
@@ -168,6 +172,14 @@ class DockerRuntime:
         if attempt.failure:
             say(attempt.failure)
         return replace(attempt, log=log)
+
+    def _touch(self, key: str) -> None:
+        """Once in a run, note that an image is used."""
+        with self._starting:
+            if key in self._touched:
+                return
+            self._touched.add(key)
+        self._inventory.touch(key)
 
     def _reap(self, say: Callable[[str], None]) -> None:
         """Once in a run, remove what runs that were killed have left."""

@@ -50,7 +50,7 @@ class Container:
         self._api = engine.api
         self.id = identity
         self.name = name
-        self._hinted = False
+        self._pause: float | None = None
         self._reader: threading.Thread | None = None
         self._read = threading.Event()
 
@@ -95,11 +95,12 @@ class Container:
 
     def ended(self, wait: float) -> bool:
         """Wait up to so many seconds; tell whether it has ended. The end of the log is only a hint to look."""
-        if not self._hinted and self._read.wait(wait):
-            self._hinted = True
-            time.sleep(_SETTLE)
-        elif self._hinted:
-            time.sleep(wait)
+        if self._pause is None and self._read.wait(wait):
+            self._pause = _SETTLE
+        if self._pause is not None:
+            # The end comes within moments as a rule; a process that closed its output may take its time.
+            time.sleep(min(wait, self._pause))
+            self._pause = min(wait, 2 * self._pause)
         state = self._api.inspect_container(self.id)["State"]
         return not state.get("Running") and not state.get("Restarting")
 
@@ -128,13 +129,17 @@ class Container:
         events in memory only: the end of a container that it did see is among them.
         """
         started = str(self._api.inspect_container(self.id)["State"]["StartedAt"])
+        since = datetime.fromisoformat(started[:19]).replace(tzinfo=UTC)
 
-        def call(client: APIClient) -> Iterator[Any]:
-            since = datetime.fromisoformat(started[:19]).replace(tzinfo=UTC)
-            return client.events(since=since, filters={"container": self.id, "event": ["die"]}, decode=True)
+        def ends(client: APIClient, until: datetime | None = None) -> Iterator[Any]:
+            filters = {"container": self.id, "event": ["die"]}
+            return client.events(since=since, until=until, filters=filters, decode=True)
 
+        # Asked until a moment that has passed, the engine tells at once what it has seen.
+        if list(ends(self._api, until=since)):
+            return False
         try:
-            with closing(events(self._engine, call, timeout=_EVENT_GRACE)) as seen:
+            with closing(events(self._engine, ends, timeout=_EVENT_GRACE)) as seen:
                 return next(seen, None) is None
         except StreamStoppedError:
             return True

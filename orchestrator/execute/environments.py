@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _MARKER = "orchestrator-ready.json"
 _LOCKED = "locked.txt"
+_LOCK = ".lock"
+"""What uv locks while it installs: were it one file, siblings would wait for each other."""
 
 
 class Environments:
@@ -60,12 +62,15 @@ class Environments:
     def grow(self, step: Step) -> None:
         """Start a step's environment from its parent's: the same files, by hard links."""
         if step.parent is not None:
+            parent = self.directory(step.parent)
+            # Only at the top: a wheel may have files of these names.
+            own = {str(parent): {_MARKER, _LOCKED, _LOCK}}
             shutil.copytree(
-                self.directory(step.parent),
+                parent,
                 self.directory(step.key),
                 symlinks=True,
                 copy_function=_link,
-                ignore=lambda _directory, names: {_MARKER, _LOCKED} & set(names),
+                ignore=lambda directory, _names: own.get(str(directory), set()),
             )
 
     def locked(self, step: Step) -> tuple[str, ...]:

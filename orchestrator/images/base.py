@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from uv import find_uv_bin
 
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.port import Base, StepFailedError
 from orchestrator.images.builder import Build
+from orchestrator.images.engine import ENGINE_ERRORS, brief
 from orchestrator.images.inventory import base_reference
 from orchestrator.images.labels import STEP_LABEL, base_labels
 from orchestrator.images.memory import Memory, Remembered
 from orchestrator.images.origins import Found, OriginError, Origins
+from orchestrator.images.stream import StreamStoppedError, events
 from orchestrator.model import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from threading import Event
+
+    from docker import APIClient
 
     from orchestrator.images.building import Builds
     from orchestrator.images.engine import Engine
@@ -77,7 +82,7 @@ class Bases:
         with self._memory.locked():
             if self._engine.image(base.reference) is not None:
                 return
-            if self._unpack(base, say):
+            if self._unpack(base, say, timeout=timeout, cancel=cancel):
                 return
             if self._registry is None:
                 self._build(base, self._again(base, say), say, timeout, cancel)
@@ -89,34 +94,54 @@ class Bases:
         """Write the prepared image to a directory, as an archive that a bundle carries.
 
         Raises:
-            StepFailedError: it cannot be made.
+            StepFailedError: it cannot be made or written.
         """
         target = directory / f"{base.digest}.tar"
         if target.exists():
             return
         self.ensure(base, lambda _line: None, timeout=timeout, cancel=cancel)
-        directory.mkdir(parents=True, exist_ok=True)
         beside = target.with_suffix(".part")
+        # The engine may be silent for long while it puts the archive together.
+        client = self._engine.client(timeout)
         try:
+            directory.mkdir(parents=True, exist_ok=True)
             with beside.open("wb") as file:
-                for block in self._engine.api.get_image(base.reference):
+                for block in client.get_image(base.reference):
+                    if cancel.is_set():
+                        raise StepFailedError("cancelled")
                     file.write(block)
             beside.replace(target)
+        except ENGINE_ERRORS as error:
+            raise StepFailedError(f"{target} cannot be written: {brief(error)}") from error
         finally:
             beside.unlink(missing_ok=True)
+            self._engine.release(client)
 
-    def _unpack(self, base: Base, say: Callable[[str], None]) -> bool:
+    def _unpack(self, base: Base, say: Callable[[str], None], *, timeout: float, cancel: Event) -> bool:
         """Take the prepared image from a bundle; False where there is none with this base."""
         archive = self._bundle / f"{base.digest}.tar"
         if not archive.is_file():
             return False
         say(f"loading the base of Python {base.python} from the bundle")
-        with archive.open("rb") as file:
-            self._engine.api.load_image(file)  # type: ignore[no-untyped-call]
+        said = ""
+        try:
+            with archive.open("rb") as file:
+
+                def call(client: APIClient) -> Iterator[Any]:
+                    answer: Iterator[Any] = client.load_image(file)  # type: ignore[no-untyped-call]
+                    return answer
+
+                # The image is there when the answer has ended, not before.
+                with closing(events(self._engine, call, timeout=timeout, cancel=cancel)) as stream:
+                    for event in stream:
+                        said = event.get("error") or said
+        except (StreamStoppedError, *ENGINE_ERRORS) as error:
+            raise StepFailedError(f"{archive} cannot be loaded: {brief(error)}") from error
         image = self._engine.image(base.reference)
         if image is None or (image["Config"].get("Labels") or {}).get(STEP_LABEL) != base.digest:
+            why = f" ({said})" if said else ""
             raise StepFailedError(
-                f"{archive} does not hold the base of Python {base.python}: write the bundle again"
+                f"{archive} does not hold the base of Python {base.python}{why}: write the bundle again"
             )
         return True
 

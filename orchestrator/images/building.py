@@ -98,7 +98,7 @@ def _failed(error: BuildError, log: BuildLog) -> StepFailedError:
     tail = log.tail
     reason = str(error)
     if error.stopped:
-        return StepFailedError(f"{reason} (log: {log.path})", log=tail)
+        return StepFailedError(reason, log=_signed(tail, log))
     if trouble.is_disk(tail):
         reason = "the disk is full"
     elif trouble.is_certificate(tail):
@@ -106,4 +106,8 @@ def _failed(error: BuildError, log: BuildLog) -> StepFailedError:
     elif (said := trouble.complaint(tail)) is not None:
         reason = said
     transient = error.transient or trouble.is_transient(tail)
-    return StepFailedError(f"{reason} (log: {log.path})", log=tail, transient=transient)
+    return StepFailedError(reason, log=_signed(tail, log), transient=transient)
+
+
+def _signed(tail: str, log: BuildLog) -> str:
+    return f"{tail}\nthe whole log: {log.path}"

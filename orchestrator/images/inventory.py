@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,6 @@ _CONFLICT = 409
 _LAYER = "orchestrator/layer"
 _BASE = "orchestrator/base"
 BOOTSTRAPPED = "orchestrator/bootstrap"
-_FRACTION = re.compile(r"\.\d+")
 
 
 class Inventory:
@@ -56,7 +54,8 @@ class Inventory:
         for image in images:
             if image["Labels"][STEP_LABEL] == key:
                 self._remove(_name(image["Labels"]))
-        if all(_is_layer(image["Labels"]) or image["Labels"][STEP_LABEL] == key for image in images):
+        bases = {image["Labels"][STEP_LABEL] for image in images if not _is_layer(image["Labels"])}
+        if bases == {key} and self._engine.image(base_reference(key)) is None:
             # What bases are made of goes with the last of them; it is made again when one is needed.
             for image in self._engine.api.images(BOOTSTRAPPED):
                 for tag in image["RepoTags"] or ():
@@ -95,7 +94,7 @@ class Inventory:
         inspected = self._engine.image(image["Id"]) or {}
         tagged = (inspected.get("Metadata") or {}).get("LastTagTime") or ""
         try:
-            moment = datetime.fromisoformat(_FRACTION.sub("", tagged))
+            moment = datetime.fromisoformat(tagged)
         except ValueError:
             return made
         return max(made, moment.astimezone(UTC))

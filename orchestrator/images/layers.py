@@ -8,10 +8,11 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from orchestrator.execute.port import StepFailedError
-from orchestrator.images.builder import Build
+from orchestrator.images.builder import Build, BuildError
 from orchestrator.images.inventory import reference
 from orchestrator.images.labels import step_labels
 from orchestrator.wheels.requirements import carries_credentials, indexed, named, requirements
+from orchestrator.wheels.trouble import is_disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +60,8 @@ class Layers:
         self._server = server
         self._registry = registry
         self._note = note
-        self._out_of_reach = threading.Event()
+        self._guard = threading.Lock()
+        self._alone = False
 
     @property
     def dockerfile(self) -> str:
@@ -92,7 +94,7 @@ class Layers:
             arguments={"BASE": below(step), "STEP": step.key},
             labels=step_labels(step),
         )
-        if self._out_of_reach.is_set() or not self._served(build, step, say, timeout=timeout, cancel=cancel):
+        if self._alone or not self._served(build, step, say, timeout=timeout, cancel=cancel):
             self._direct(build, step, say, timeout=timeout, cancel=cancel)
         if self._registry is not None:
             self._registry.push_later(reference(step.key), step.key, self._note)
@@ -109,12 +111,18 @@ class Layers:
             except StepFailedError as error:
                 if failure := next(iter(offer.errors.values()), None):
                     raise StepFailedError(str(failure), log=error.log, transient=failure.transient) from error
-                if offer.requests or cancel.is_set() or not step.distributions:
+                if offer.requests or _otherwise(error) or cancel.is_set() or not step.distributions:
                     raise
-                self._out_of_reach.set()
-                self._note("builds do not reach this host's loopback interface; they ask the indexes themselves")
+                self.unserved("builds do not reach this host's loopback interface")
                 return False
         return True
+
+    def unserved(self, why: str) -> None:
+        """Have all further builds get their wheels without this host's server; the reason is said once."""
+        with self._guard:
+            new, self._alone = not self._alone, True
+        if new:
+            self._note(f"{why}: they get wheels of this host with their files, and ask the indexes for others")
 
     def _direct(
         self, build: Build, step: Step, say: Callable[[str], None], *, timeout: float, cancel: Event
@@ -142,6 +150,12 @@ class Layers:
             f"# docker build --build-arg BASE={below(step)} --tag {reference(step.key)} .\n"
             f"{self.dockerfile}\n# {_REQUIREMENTS}\n{requirements(step)}"
         )
+
+
+def _otherwise(error: StepFailedError) -> bool:
+    """Tell whether a build failed for a reason that has nothing to do with where wheels come from."""
+    cause = error.__cause__
+    return (isinstance(cause, BuildError) and cause.stopped) or is_disk(error.log)
 
 
 def below(step: Step) -> str:

@@ -112,6 +112,8 @@ class CellRow:
     excluded: bool = False
     reason: str | None = None
     """Why no probe ran: the resolver's words, the import error, the rule that excludes the cell."""
+    log: tuple[str, ...] = ()
+    """The last lines of what was printed while the environment was made, where that failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,6 +47,7 @@ def _row(matrix: Matrix, measured: Measured) -> CellRow:
         outcome=None if cell.excluded else measured.outcome,
         excluded=cell.excluded is not None,
         reason=cell.excluded or measured.reason or _signature(measured),
+        log=measured.log,
     )
 
 

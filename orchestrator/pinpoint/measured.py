@@ -29,6 +29,8 @@ class Measured:
     judgements: Mapping[str, Judgement] = field(default_factory=dict)
     reason: str | None = None
     """Why no probe could run here, in the words of whoever said so."""
+    log: tuple[str, ...] = ()
+    """The last lines of what was printed while the environment was made, where that failed."""
 
     @property
     def outcome(self) -> Outcome | None:

@@ -27,12 +27,19 @@ def series(matrix: Matrix, measured: Sequence[Measured]) -> tuple[Series, ...]:
     Excluded cells are no points; another cell without a judgement of the issue is a point that was not run.
     """
     found: list[Series] = []
+    stacks: dict[str, list[Measured]] = {}
+    for one in measured:
+        if one.cell.excluded is None:
+            stacks.setdefault(one.cell.stack, []).append(one)
+    rows: dict[tuple[str, str], list[tuple[dict[str, str], list[Measured]]]] = {}  # by stack and axis
     for issue in matrix.issues.values():
         for name, axis in issue.subjects.items():
-            cells = [m for m in measured if m.cell.stack == name and m.cell.excluded is None]
+            cells = stacks.get(name, [])
             if not any(issue.id in m.judgements for m in cells):
                 continue
-            for fixed, row in _rows(matrix.stacks[name], axis, cells):
+            if (name, axis) not in rows:
+                rows[name, axis] = _rows(matrix.stacks[name], axis, cells)
+            for fixed, row in rows[name, axis]:
                 found.append(explain(matrix, _along(issue, name, axis, fixed, row), row))
     return tuple(found)
 

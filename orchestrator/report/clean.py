@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
+from operator import is_not
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -48,19 +49,45 @@ def _visible(character: str) -> str:
 
 def cleaned(value: T) -> T:
     """Return a value with all text in it clean, however deep: tuples, mappings and dataclasses of it."""
-    return _cleaned(value)  # type: ignore[no-any-return]
+    return _Cleaner().value(value)  # type: ignore[no-any-return]
 
 
-def _cleaned(value: Any) -> Any:  # noqa: ANN401 - walks any value
-    if type(value) is str:  # not the enums, whose text is ours
-        return clean(value)
-    if isinstance(value, tuple):
-        return tuple(_cleaned(item) for item in value)
-    if isinstance(value, Mapping):
-        return {_cleaned(key): _cleaned(item) for key, item in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{f.name: _cleaned(getattr(value, f.name)) for f in fields(value)})
-    return value
+class _Cleaner:
+    """One pass over a value. Most text comes many times and is clean already: what is, stays the same object."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._names: dict[type, tuple[str, ...]] = {}
+
+    def value(self, value: Any) -> Any:  # noqa: ANN401 - walks any value
+        kind = type(value)
+        if kind is str:  # not the enums, whose text is ours
+            return self._text(value)
+        if kind not in self._names:
+            self._names[kind] = tuple(f.name for f in fields(kind)) if is_dataclass(kind) else ()
+        if names := self._names[kind]:
+            return self._object(value, names)
+        if isinstance(value, tuple):
+            items = [self.value(item) for item in value]
+            return tuple(items) if any(map(is_not, items, value)) else value
+        if isinstance(value, Mapping):
+            pairs = {self.value(key): self.value(item) for key, item in value.items()}
+            return pairs if pairs != value else value
+        return value
+
+    def _text(self, text: str) -> str:
+        known = self._texts.get(text)
+        if known is None:
+            known = self._texts[text] = clean(text)
+        return text if known == text else known
+
+    def _object(self, value: Any, names: tuple[str, ...]) -> Any:  # noqa: ANN401
+        changed = {}
+        for name in names:
+            old = getattr(value, name)
+            if (new := self.value(old)) is not old:
+                changed[name] = new
+        return replace(value, **changed) if changed else value
 
 
 def shorten(text: str, limit: int) -> str:

@@ -129,4 +129,5 @@ def _cell(row: CellRow) -> dict[str, Any]:
         "versions": dict(sorted(row.versions.items())),
         "status": status,
         "reason": row.reason,
+        "log": list(row.log),
     }

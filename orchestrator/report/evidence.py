@@ -21,6 +21,9 @@ MOVED_SHOWN = 5
 CELLS_SHOWN = 4
 """How many of the cells that share a reason are named."""
 
+LOG_SHOWN = 6
+"""How many lines of a failed build's log people are shown."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
@@ -48,6 +51,8 @@ class Unknown:
     what: str
     outcome: str
     reason: str | None
+    log: tuple[str, ...] = ()
+    """The last lines of what was printed, where an environment could not be made."""
 
 
 def exhibits(report: Report) -> tuple[Exhibit, ...]:
@@ -133,17 +138,18 @@ def _commit(git_version: str | None) -> str:
 def unknowns(report: Report) -> tuple[Unknown, ...]:
     """Return what came to no verdict and why; missing devices and what was left out on purpose are told apart."""
     cells = {row.cell: row for row in report.cells}
-    cell_wide: dict[tuple[Outcome | None, str | None], list[str]] = {}
+    cell_wide: dict[tuple[Outcome | None, str | None], list[CellRow]] = {}
     for row in report.cells:
         if row.excluded or row.outcome not in (None, Outcome.NO_DEVICE):
-            cell_wide.setdefault((row.outcome, row.reason), []).append(row.cell)
+            cell_wide.setdefault((row.outcome, row.reason), []).append(row)
     found = [
         Unknown(
-            what=words.conjunction(words.bounded(names, CELLS_SHOWN)),
+            what=words.conjunction(words.bounded([row.cell for row in rows], CELLS_SHOWN)),
             outcome="excluded" if outcome is None else words.outcome(outcome),
             reason=reason,
+            log=rows[0].log[-LOG_SHOWN:],
         )
-        for (outcome, reason), names in cell_wide.items()
+        for (outcome, reason), rows in cell_wide.items()
     ]
     for group in collapse(report.series):
         found += _unknown_points(group, cells)

@@ -127,6 +127,7 @@ def _unknowns(report: Report) -> str:
     lines = [
         f"- {markdown(f'{unknown.what}: {unknown.outcome}')}"
         + (f"<br>{markdown(shorten(unknown.reason, words.LONGEST))}" if unknown.reason else "")
+        + "".join(f"<br>{markdown(shorten(line, words.LONGEST))}" for line in unknown.log)
         for unknown in evidence.unknowns(report)
     ]
     return _details("Unknown, and why", lines) if lines else ""

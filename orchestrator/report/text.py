@@ -151,4 +151,5 @@ def _unknowns(report: Report, width: int, style: Style) -> str:
             lines.append(
                 layout.paragraph(shorten(unknown.reason, words.LONGEST), width, first="    ", rest="    ")
             )
+        lines += [style("muted", f"    | {shorten(line, width - 6)}") for line in unknown.log]
     return "\n".join(lines)

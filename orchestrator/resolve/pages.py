@@ -63,8 +63,8 @@ class Page:
 class Pages:
     """Project pages of the indexes of a matrix, read once a day and kept in a directory.
 
-    An index that did not answer is not asked again by this object. With `offline`, what is kept never gets old.
-    Safe to use from several threads.
+    An index that did not answer is not asked again by this object. With `offline`, no index is asked at all: what
+    is kept never gets old. Safe to use from several threads.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Pages:
         """Return a project's page; a project the index does not have has no releases.
 
         Raises:
-            IndexUnreachableError: the index did not answer, and no earlier answer is kept.
+            IndexUnreachableError: the index did not answer or is not to be asked, and no earlier answer is kept.
         """
         project = canonicalize_name(project)
         key = digest([self.url(index), project])
@@ -127,8 +127,11 @@ class Pages:
 
     def _read(self, index: str, project: str, path: Path) -> Page:
         kept = _kept(path)
-        fresh = kept is not None and (self._offline or datetime.now(UTC) - kept.read < _FRESH)
-        if kept is not None and fresh and not self._refresh:
+        if self._offline:
+            if kept is None and (kept := self._of_another_host(index, project)) is None:
+                raise IndexUnreachableError(f"what index {index} has of {project} is not in the bundle")
+            return kept
+        if kept is not None and datetime.now(UTC) - kept.read < _FRESH and not self._refresh:
             return kept
         try:
             page = self._fetch(index, project)
@@ -139,6 +142,12 @@ class Pages:
             raise
         write_atomic(path, json.dumps(to_json(page)).encode())
         return page
+
+    def _of_another_host(self, index: str, project: str) -> Page | None:
+        """Return the newest page of that index and project, whatever the index's address was on the other host."""
+        kept = (_kept(path) for path in self._cache.glob("*.json"))
+        pages = (page for page in kept if page is not None and (page.index, page.project) == (index, project))
+        return max(pages, key=lambda page: page.read, default=None)
 
     def _fetch(self, index: str, project: str) -> Page:
         if index in self._unreachable:

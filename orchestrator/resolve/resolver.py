@@ -31,12 +31,16 @@ GRACE = timedelta(days=14)
 
 
 class Resolver:
-    """Resolves cells against the indexes of a matrix; what was resolved once is read from the cache."""
+    """Resolves cells against the indexes of a matrix; what was resolved once is read from the cache.
+
+    With `offline`, the cache is all there is.
+    """
 
     def __init__(self, matrix: Matrix, cache: Path, *, refresh: bool = False, offline: bool = False) -> None:
         self._matrix = matrix
         self._cache = cache
         self._refresh = refresh
+        self._offline = offline
         self.pages = Pages(cache / "index", matrix.indexes, refresh=refresh, offline=offline)
 
     def resolve(
@@ -61,6 +65,8 @@ class Resolver:
             return LockedCell(cell=cell, lock=kept)
         if isinstance(kept, str):
             return Unresolvable(cell=cell, reason=kept)
+        if self._offline:
+            return Unresolvable(cell=cell, reason="the bundle was written without this cell", transient=True)
         try:
             lock = self._lock(asked)
         except NoSolutionError as error:

@@ -36,6 +36,8 @@ class ReuseKeys:
         self._runner = runner
         self._fingerprint = fingerprint
         self._modules: dict[str, str] = {}
+        self._settings: dict[tuple[str, ...], str] = {}
+        self._keys: dict[tuple[str, str], str] = {}
 
     def environment(self, lock: Lock, base: str) -> str:
         """Return the key of what is installed: the locked distributions on a base (by digest)."""
@@ -47,16 +49,30 @@ class ReuseKeys:
         Raises:
             ConfigError: a probe's file cannot be read.
         """
-        settings = self._settings(cell)
-        return {nodeid: probe_key(nodeid, self._module(nodeid), settings) for nodeid in nodeids}
+        settings = self._settings_of(cell)
+        return {nodeid: self._key(nodeid, settings) for nodeid in nodeids}
 
-    def _settings(self, cell: Cell) -> str:
+    def _key(self, nodeid: str, settings: str) -> str:
+        known = self._keys.get((nodeid, settings))
+        if known is None:
+            known = self._keys[nodeid, settings] = probe_key(nodeid, self._module(nodeid), settings)
+        return known
+
+    def _settings_of(self, cell: Cell) -> str:
+        """Return the digest of what a cell's probes run under, worked out once for all cells that are alike."""
+        fingerprint = self._fingerprint(cell)
+        alike = (cell.python, cell.device, fingerprint, *cell.requires)
+        if alike not in self._settings:
+            self._settings[alike] = self._digest_settings(cell, fingerprint)
+        return self._settings[alike]
+
+    def _digest_settings(self, cell: Cell, fingerprint: str) -> str:
         limits = self._matrix.limits
         return digest(
             {
                 "runner": self._runner(cell.python),
                 "support": self._support,
-                "device": self._fingerprint(cell),
+                "device": fingerprint,
                 "environment": probe_environment(cell.device, self._matrix.environment),
                 "modules": [self._matrix.packages[name].module for name in cell.requires],
                 # Those that a probe can run into; the build's own do not touch it.

@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.codec import from_json, to_json
@@ -55,12 +55,13 @@ class Store:
             return {}
         wanted = {key: probe for probe, key in probes.items()}
         found: dict[str, Recorded] = {}
+        reader = _Reader()
         for line in self._lines(environment):
             probe = wanted.get(line.get("key", ""))
             if probe is None:
                 continue
             try:
-                found[probe] = from_json(Recorded, line)
+                found[probe] = reader.read(line)
             except ValueError:  # damaged, so not known: it is measured again
                 found.pop(probe, None)
         return found
@@ -142,6 +143,27 @@ class Store:
         tag = self.root / "CACHEDIR.TAG"
         if not tag.exists():
             write_atomic(tag, _TAG)
+
+
+class _Reader:
+    """Reads the lines of one file. The results of an attempt all carry its imports: they are read once."""
+
+    def __init__(self) -> None:
+        self._written: object = []
+        self._imports: tuple[Import, ...] = ()
+
+    def read(self, line: dict[str, Any]) -> Recorded:
+        """Return what a line holds.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        written = line.pop("imports", [])
+        recorded = from_json(Recorded, line)
+        if written != self._written:
+            self._imports = from_json(tuple[Import, ...], written)
+            self._written = written
+        return replace(recorded, imports=self._imports)
 
 
 def _append(path: Path, lines: list[dict[str, Any]]) -> None:

@@ -59,6 +59,8 @@ def test_durations(value, text):
     assert seconds(value) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [(0, "0 kB"), (3_400, "3 kB"), (12_400_000, "12 MB"), (1_440_000_000, "1.4 GB")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0 kB"), (3_400, "3 kB"), (12_400_000, "12 MB"), (1_440_000_000, "1.4 GB")]
+)
 def test_sizes(value, text):
     assert size(value) == text

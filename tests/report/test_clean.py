@@ -62,6 +62,13 @@ def test_cleaned_reaches_every_text() -> None:
     assert cleaned(nest).state is State.OK
 
 
+def test_what_is_clean_stays_the_same_object() -> None:
+    inner = Nest(name="b", state=State.OK, words={"k": "v", "n": None})
+    nest = Nest(name="a\x07", state=State.OK, inner=(inner, inner))
+    assert cleaned(inner) is inner
+    assert all(one is inner for one in cleaned(nest).inner)
+
+
 def test_shorten() -> None:
     assert shorten("12345", 5) == "12345"
     assert shorten("123456", 5) == "1234…"

@@ -95,6 +95,27 @@ def test_settings_that_a_probe_can_feel_change_the_key(matrix: Matrix) -> None:
     assert len(set(variants)) == len(variants)
 
 
+def test_keys_are_those_of_the_cell_however_many_were_asked_for_before(matrix: Matrix) -> None:
+    numpy = Package(name="numpy", distribution="numpy", module="numpy")
+    matrix = dataclasses.replace(matrix, packages={**matrix.packages, "numpy": numpy})
+    cells = [
+        dataclasses.replace(CELL, python=python, device=device, requires=dict.fromkeys(packages, SpecifierSet()))
+        for python in ("3.10", "3.11")
+        for device in (Device.CPU, Device.XPU)
+        for packages in (("torch",), ("torch", "numpy"), ("numpy", "torch"))
+    ]
+    shared = ReuseKeys(matrix, runner=str)
+    found = [shared.probes(cell, [PROBE])[PROBE] for cell in cells + cells]
+    assert found == [key(matrix, cell) for cell in cells + cells]
+    assert len(set(found)) == len(cells)
+
+
+def test_the_device_that_a_cell_computes_on_counts(matrix: Matrix) -> None:
+    cards = {"cell": "card A", "other": "card B"}
+    shared = ReuseKeys(matrix, runner=str, fingerprint=lambda cell: cards[cell.id])
+    assert shared.probes(CELL, [PROBE]) != shared.probes(dataclasses.replace(CELL, id="other"), [PROBE])
+
+
 def test_settings_that_it_cannot_feel_do_not(matrix: Matrix) -> None:
     assert key(matrix) == key(dataclasses.replace(matrix, limits=Limits(disk=7, build_timeout=7)))
     assert key(matrix) == key(matrix, dataclasses.replace(CELL, id="renamed", stack="renamed"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import multiprocessing
 import time
@@ -69,6 +70,26 @@ def test_the_last_result_of_a_key_wins(store: Store) -> None:
     store.record(ENV, KEYS, made(result(A, Outcome.ERROR)))
     store.record(ENV, KEYS, made(result(A), attempt="cell-2"))
     assert store.lookup(ENV, KEYS)[A] == Recorded(attempt="cell-2", result=result(A), imports=(TORCH,))
+
+
+def test_results_of_several_attempts_keep_their_own_imports(store: Store) -> None:
+    older = dataclasses.replace(TORCH, version="2.5.0")
+    probes = {f"t.py::p{number}": f"{number:064x}" for number in range(4)}
+    for number, (probe, seen) in enumerate(zip(probes, [(TORCH,), (older,), (older, TORCH), ()], strict=True)):
+        store.record(ENV, probes, dataclasses.replace(made(result(probe), attempt=f"cell-{number}"), imports=seen))
+    found = store.lookup(ENV, probes)
+    assert [recorded.imports for recorded in found.values()] == [(TORCH,), (older,), (older, TORCH), ()]
+
+
+def test_damaged_imports_cost_their_own_lines_only(store: Store) -> None:
+    store.record(ENV, KEYS, made(result(A), result(B)))
+    first, second = map(json.loads, lines(store).read_text().splitlines())
+    for damaged in ([{"package": 7}], "torch", None):
+        lines(store).write_text("".join(json.dumps(one) + "\n" for one in (first | {"imports": damaged}, second)))
+        assert store.lookup(ENV, KEYS) == {B: Recorded(attempt="cell-1", result=result(B), imports=(TORCH,))}
+    del first["imports"]
+    lines(store).write_text(json.dumps(first) + "\n")
+    assert store.lookup(ENV, KEYS)[A].imports == ()
 
 
 def test_only_what_was_measured_is_kept(store: Store) -> None:
