@@ -39,7 +39,7 @@ from orchestrator.config import load
 from orchestrator.images import Bases, Builds, Certificates, Engine, Inventory
 from orchestrator.images.builder import Build
 from orchestrator.matrix import expand
-from orchestrator.model import LockedCell
+from orchestrator.model import Limits, LockedCell
 from orchestrator.planning import least_bytes, plan_steps, stored_bytes
 from orchestrator.resolve import Resolver
 from orchestrator.wheels.cache import WheelCache
@@ -57,7 +57,7 @@ version: 1
 images: {{dockerfiles: {images}}}
 probes: {probes}
 bases: {{"3.11": {{image: "python:3.11-slim", debian: bookworm}}}}
-limits: {{disk: 60GB, wheels: 20GB}}
+limits: {{disk: 60GB}}
 packages: {{torch: {{}}, torchao: {{}}, torch_xla: {{distribution: torch-xla}}}}
 stacks:
   torch:
@@ -274,7 +274,7 @@ def run(bench: Bench) -> dict[str, Any]:
     seconds = bench.build()
     ours = Cost(stored=sum(bench.ours().values()), seconds=seconds, downloaded=network_bytes() - received)
     layers = set(bench.ours())
-    wheels = WheelCache(bench.store / "cache" / "wheels", limit=20 * 10**9)
+    wheels = WheelCache(bench.store / "cache" / "wheels", limit=Limits().wheels)
     cached, limit = wheels.size(), unpacked(cells, wheels)
     again = bench.build()
     bench.lock(bench.write(TORCHAO | ADDED))

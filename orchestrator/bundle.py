@@ -170,7 +170,10 @@ def _copy_wheels(shop: Workshop, wanted: Iterable[Distribution], place: Path) ->
         if shop.cancel.is_set():
             raise FetchError("cancelled", transient=True)
         own = local_path(distribution) is not None
-        copy = shelf.place(distribution.sha256, wheel_name(distribution.url))
+        try:
+            copy = shelf.place(distribution.sha256, wheel_name(distribution.url))
+        except ValueError as error:
+            raise FetchError(str(error), transient=False) from None
         if own and copy.is_file():
             size += copy.stat().st_size
             continue

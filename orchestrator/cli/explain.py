@@ -14,6 +14,7 @@ from orchestrator.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from orchestrator.execute.port import Plan
     from orchestrator.model import Cell, LockedCell, Matrix
     from orchestrator.workshop import Workshop
 
@@ -100,12 +101,31 @@ def _making(shop: Workshop, cells: Sequence[Cell], locked: LockedCell) -> Iterat
     from orchestrator.measure import job_for  # noqa: PLC0415
     from orchestrator.pipeline import probes_of  # noqa: PLC0415
 
-    plan = shop.plan(shop.lock_candidates(cells, [locked]))
+    candidates = shop.lock_candidates(cells, [locked])
+    plan = shop.plan(candidates)
     chain = plan.chain(locked.lock.digest)
+    yield from _layers(shop, plan, locked, candidates)
     for step in chain:
-        yield f"step {step.key[:12]}{' (there)' if shop.runtime.ready(step) else ''}:"
+        yield f"layer {step.key[:12]}:"
         yield from (f"  {line}" for line in shop.runtime.recipe(step).rstrip().splitlines())
     probes = probes_of(shop.matrix, locked.cell, Selection())
     job = job_for(shop, locked.cell, locked.lock, probes, attempt=f"{locked.cell.id}-explained")
     yield "command:"
     yield f"  {shlex.join(shop.runtime.command(job, chain[-1]))}"
+
+
+def _layers(shop: Workshop, plan: Plan, locked: LockedCell, candidates: Sequence[LockedCell]) -> Iterator[str]:
+    """Say which layers make the cell, who shares them, and what the missing ones cost."""
+    from orchestrator.cli.tracker import seconds, size  # noqa: PLC0415
+    from orchestrator.planning.outlook import outlook  # noqa: PLC0415
+
+    view = outlook(plan, {locked.cell.id: locked.lock}, shop.runtime.held(), seconds=shop.pace.estimate(), width=1)
+    chains = [{step.key for step in plan.chain(one.lock.digest)} for one in candidates]
+    yield f"{len(view.steps)} layers, planned over {len(candidates)} cells:"
+    for one in view.steps:
+        sharing = sum(one.step.key in chain for chain in chains) - 1
+        there = f"there, {size(one.stored)}" if one.ready else f"missing, about {size(one.stored)}"
+        others = f", shared with {sharing} other {'cell' if sharing == 1 else 'cells'}" if sharing else ""
+        yield f"  {one.step.key[:12]} {one.step.title}: {there}{others}"
+    if view.missing:
+        yield f"  to build: at most {size(view.download)} to download, about {seconds(view.seconds)}"

@@ -73,7 +73,7 @@ class Limits(Section):
         description="Disk that all images and environments may take together.",
     )
     wheels: quantities.Size = Field(
-        default="20GB", validate_default=True, description="Disk that the cache of downloaded wheels may take."
+        default="8GB", validate_default=True, description="Disk that the cache of downloaded wheels may take."
     )
     pids: int = Field(default=512, gt=0, le=4_194_304, description="Processes and threads of one cell.")
 

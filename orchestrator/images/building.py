@@ -110,4 +110,4 @@ def _failed(error: BuildError, log: BuildLog) -> StepFailedError:
 
 
 def _signed(tail: str, log: BuildLog) -> str:
-    return f"{tail}\nthe whole log: {log.path}"
+    return f"{trouble.readable(tail)}\nthe whole log: {log.path}"

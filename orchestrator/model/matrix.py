@@ -151,7 +151,7 @@ class Limits:
     shm: int = 1024**3
     pids: int = 512
     disk: int = 45 * 10**9
-    wheels: int = 20 * 10**9
+    wheels: int = 8 * 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

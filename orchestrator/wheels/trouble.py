@@ -33,6 +33,9 @@ _CAUSE = re.compile(r"(caused by:|cause:|╰─▶|├─▶)\s*", re.IGNORECASE
 _INSTRUCTION = re.compile(r"executor failed running \[.*\]: (.+)")
 """How BuildKit says that an instruction could not be run, or with which status it ended."""
 
+_FRAME = re.compile(r"-+$|> \[\d+/\d+\] |(ERROR: )?executor failed running \[|(DONE|CACHED)\b|sha256:[0-9a-f]{64}")
+"""What BuildKit prints around the output of an instruction."""
+
 _STARTS = ("error:", "\N{MULTIPLICATION SIGN}")
 _DISK = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
 
@@ -67,6 +70,12 @@ def complaint(output: str) -> str | None:
             break
         said.append(line[cause.end() :])
     return ": ".join(said)
+
+
+def readable(output: str) -> str:
+    """Return the output without what builders put around it: step numbers, rules, the instruction once more."""
+    lines = (_plain(line) for line in output.splitlines())
+    return "\n".join(line for line in lines if line and not _FRAME.match(line))
 
 
 def _plain(line: str) -> str:

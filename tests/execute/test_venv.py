@@ -16,10 +16,11 @@ import pytest
 from containers import BASE, Bench, Brief, distribution, lock, payload, prepared, quiet, wheels
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.ladder import LADDER
-from orchestrator.execute.port import Runtime, StepFailedError
+from orchestrator.execute.port import Runtime, Step, StepFailedError
 from orchestrator.execute.process import marked
 from orchestrator.execute.venv import VenvRuntime
 from orchestrator.model import Device, Limits
+from orchestrator.versions import Version
 from wheelhouse import Wheelhouse
 
 QUICK = tuple((number, 2.0) for number, _ in LADDER)
@@ -255,6 +256,160 @@ def test_half_made_environment_is_made_again(tmp_path):
     runtime.prepare(step, Limits(), quiet, threading.Event())
     assert runtime.ready(step)
     assert not (directory / "rubbish").exists()
+
+
+def chain_of(runtime, *groups):
+    """Prepare steps that stand on one another, each with some wheels; what they are called is their place."""
+    base = runtime.base(BASE, quiet)
+    steps = [
+        Step(
+            key=f"step-{place}",
+            parent=f"step-{place - 1}" if place else None,
+            base=base,
+            platform="linux",
+            distributions=group,
+        )
+        for place, group in enumerate(groups)
+    ]
+    for step in steps:
+        runtime.prepare(step, Limits(), quiet, threading.Event())
+    return steps
+
+
+@pytest.fixture
+def fresh(tmp_path, monkeypatch):
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    return VenvRuntime(tmp_path / "cache", wheels(tmp_path), payload=payload(tmp_path / "payload"))
+
+
+@pytest.fixture
+def house(tmp_path):
+    return Wheelhouse(tmp_path / "house")
+
+
+SEEN = "import importlib.metadata as m; print(json.dumps({d.name: d.version for d in m.distributions()}))"
+
+
+def test_a_child_sees_its_parents_wheels(fresh, house, tmp_path):
+    big = distribution(house.add("big", "1.0", {"big/__init__.py": "", "big/data": "x" * 100_000}))
+    small = distribution(house.add("small", "2.0", {"small.py": "import big; where = big.__file__"}))
+    steps = chain_of(fresh, (big,), (small,), ())
+    locked = lock(big, small)
+    for step, seen in zip(steps, [{"big"}, {"big", "small"}, {"big", "small"}], strict=True):
+        assert set(json.loads(Bench(fresh, step, locked, tmp_path / f"run-{step.key}").run(SEEN).log)) == seen
+    bench = Bench(fresh, steps[1], locked, tmp_path / "run")
+    raw = bench.run("import small; print(small.where.startswith(sys.prefix), sys.prefix)")
+    assert raw.log == f"True {tmp_path}/cache/venv/environments/step-1\n"
+    held = fresh.held()
+    assert held["step-1"].size < 100_000, "what is big is its parent's"
+    fresh.discard("step-0")
+    assert fresh.ready(steps[0]), "others stand on it"
+
+
+def test_a_plan_with_a_shared_step(fresh, house, tmp_path):
+    big = distribution(house.add("big", "1.0"))
+    ones = [distribution(house.add("thing", version)) for version in ("1.0", "2.0")]
+    large = replace(big, size=10**9)
+    locks = [lock(large, one) for one in ones]
+    base = fresh.base(BASE, quiet)
+    plan = fresh.plan([(locked, base) for locked in locks])
+    assert len(plan.steps) == 3
+    for step in plan.steps.values():
+        fresh.prepare(step, Limits(), quiet, threading.Event())
+    for locked, version in zip(locks, ("1.0", "2.0"), strict=True):
+        bench = Bench(fresh, plan.chain(locked.digest)[-1], locked, tmp_path / f"run-{version}")
+        assert json.loads(bench.run(SEEN).log) == {"big": "1.0", "thing": version}
+    assert fresh.plan([(locked, base) for locked in locks]) == plan, "what is there is planned with"
+    assert "uv venv" in fresh.recipe(plan.chain(locks[0].digest)[0])
+    assert "uv venv" not in fresh.recipe(plan.chain(locks[0].digest)[1])
+
+
+@pytest.mark.parametrize("mode", ["copy", "hardlink"])
+def test_a_file_that_a_child_replaces_stays_as_it_was_in_its_parent(fresh, house, tmp_path, monkeypatch, mode):
+    monkeypatch.setenv("UV_LINK_MODE", mode)
+    parts = [distribution(house.add(name, "1.0", {"shared.py": f"who = {name!r}"})) for name in ("one", "two")]
+    steps = chain_of(fresh, *((part,) for part in parts))
+    for step, who in zip(steps, ("one", "two"), strict=True):
+        raw = Bench(fresh, step, lock(*parts), tmp_path / f"run-{who}").run("import shared; print(shared.who)")
+        assert raw.log == f"{who}\n"
+
+
+def test_names_and_versions_are_compared_as_they_are_locked(fresh, house):
+    odd = distribution(house.add("Foo_Bar", "1.0.0rc1"))
+    local = distribution(house.add("local", "2.0+xpu.1"))
+    assert fresh.ready(chain_of(fresh, (odd,), (local,))[-1])
+
+
+def refused(runtime, *groups):
+    with pytest.raises(StepFailedError) as caught:
+        chain_of(runtime, *groups)
+    assert not caught.value.transient
+    return str(caught.value), caught.value.log
+
+
+@pytest.mark.parametrize("below", [0, 1])
+def test_what_is_installed_is_not_what_is_locked(fresh, house, below):
+    """An index may serve one build under the version of another."""
+    wrong = replace(distribution(house.add("thing", "1.0")), version=Version("1.0+xpu"))
+    ground = distribution(house.add("ground", "1.0"))
+    reason, log = refused(fresh, *[(ground,)] * below, (wrong,))
+    assert reason == "what is installed is not what is locked: thing==1.0 thing==1.0+xpu"
+    assert "thing==1.0" in log
+    assert set(fresh.held()) == {f"step-{place}" for place in range(below)}
+
+
+def test_a_wheel_that_takes_the_place_of_the_parents(fresh, house):
+    old, new = (distribution(house.add("thing", version)) for version in ("1.0", "2.0"))
+    reason, _ = refused(fresh, (old,), (new,))
+    assert reason == "what is installed is not what is locked: thing==1.0"
+    assert set(fresh.held()) == {"step-0"}
+
+
+def test_a_wheel_that_is_another_than_its_name_says(fresh, house):
+    wheel = house.add("thing", "1.0")
+    other = wheel.with_name("thing-2.0-py3-none-any.whl")
+    wheel.rename(other)
+    reason, _ = refused(fresh, (distribution(other),))
+    assert "1.0 != 2.0" in reason
+
+
+def test_a_parent_that_is_gone(fresh, house):
+    orphan = Step(
+        key="orphan", parent="gone", base=fresh.base(BASE, quiet), platform="linux", distributions=()
+    )
+    with pytest.raises(StepFailedError, match="cannot be written"):
+        fresh.prepare(orphan, Limits(), quiet, threading.Event())
+    assert not fresh.ready(orphan)
+
+
+def test_threads_prepare_one_step(fresh, house):
+    step = Step(
+        key="one",
+        parent=None,
+        base=fresh.base(BASE, quiet),
+        platform="linux",
+        distributions=(distribution(house.add("thing", "1.0")),),
+    )
+    said = []
+    threads = [
+        threading.Thread(target=fresh.prepare, args=(step, Limits(), said.append, threading.Event()))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert said == ["installing 1 distributions"]
+    assert fresh.ready(step)
+
+
+def test_a_run_is_a_use(fresh, house, tmp_path):
+    (step,) = chain_of(fresh, ())
+    marker = tmp_path / "cache/venv/environments/step-0/orchestrator-ready.json"
+    os.utime(marker, (10**9, 10**9))
+    assert fresh.held()["step-0"].used.year == 2001
+    Bench(fresh, step, lock(), tmp_path / "run").run("pass")
+    assert fresh.held()["step-0"].used.year > 2001
 
 
 def test_nothing_to_install(tmp_path):

@@ -8,6 +8,7 @@ import tarfile
 import threading
 import time
 import uuid
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -16,9 +17,10 @@ from containers import BASE, IMAGES, Bench, distribution, lock, payload, prepare
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.docker import DockerRuntime
 from orchestrator.execute.port import StepFailedError
-from orchestrator.images import Engine, connect
+from orchestrator.images import Engine, connect, reference
 from orchestrator.images.buildkit import find_buildkit
 from orchestrator.model import BaseImage, Limits
+from upstream import Upstream
 from wheelhouse import Wheelhouse
 
 pytestmark = pytest.mark.engine
@@ -179,13 +181,66 @@ def test_index_that_does_not_answer(runtime, shared, builder):
     assert caught.value.transient
 
 
-def test_credentials_never_reach_an_image(runtime, shared, builder):
-    wheel = Wheelhouse(shared / f"secret-{builder}").add("thing", "1.0")
-    locked = lock(distribution(wheel, url=f"https://user:hush@index.example/{wheel.name}"))
-    with pytest.raises(StepFailedError) as caught:
-        prepared(runtime, runtime.base(BASE, quiet), locked)
-    assert "credentials" in str(caught.value)
+def test_credentials_never_reach_an_image(runtime, shared, builder, api):
+    wheel = Wheelhouse(shared / f"secret-{builder}").add("thing", "1.0", {"thing.py": f"of = {builder!r}"})
+    with Upstream() as upstream:
+        url = upstream.put(f"/{wheel.name}", wheel.read_bytes()).replace("://", "://user:hush@")
+        locked = lock(distribution(wheel, url=url))
+        step = prepared(runtime, runtime.base(BASE, quiet), locked)
+    assert any("Authorization" in asked.headers for asked in upstream.asked)
+    told = json.dumps([api.history(reference(step.key)), api.inspect_image(reference(step.key))])
+    assert step.key in told
+    assert "hush" not in told
+    assert "hush" not in "".join(path.read_text() for path in (shared / "cache").rglob("logs/*.txt"))
+    runtime.discard(step.key)
+
+
+def test_a_build_that_cannot_reach_this_host_asks_the_indexes(runtime, shared, builder, monkeypatch):
+    house = Wheelhouse(shared / f"direct-{builder}")
+    given = distribution(house.add("thing", "1.0", {"thing.py": f"of = {builder!r}"}))
+    notes = []
+    runtime._layers._note = notes.append
+    offer = runtime._server.offer
+
+    @contextmanager
+    def unreachable(distributions):
+        with offer(distributions) as made:
+            made.index_url = "http://127.0.0.1:9/simple/"
+            yield made
+
+    monkeypatch.setattr(runtime._server, "offer", unreachable)
+    step = prepared(runtime, runtime.base(BASE, quiet), lock(given))
+    assert runtime.ready(step)
+    assert notes == ["builds do not reach this host's loopback interface; they ask the indexes themselves"]
+    runtime.discard(step.key)
+    secret = replace(given, url=f"https://user:hush@index.example/{house.url.rpartition('/')[2]}.whl")
+    with pytest.raises(StepFailedError, match="carries credentials") as caught:
+        prepared(runtime, runtime.base(BASE, quiet), lock(secret))
     assert "hush" not in str(caught.value)
+
+
+def test_what_is_installed_is_compared_with_the_lock(runtime, shared, builder):
+    """A parent that brings something nobody locked."""
+    house = Wheelhouse(shared / f"swap-{builder}")
+    big = distribution(house.add("big", "1.0", {"big/__init__.py": "", "big/data": BIG}))
+    things = [
+        distribution(house.add("thing", v, {"thing.py": f"v = {v!r} + {builder!r}"})) for v in ("1.0", "2.0")
+    ]
+    base = runtime.base(BASE, quiet)
+    locks = [lock(big, thing) for thing in things]
+    plan = runtime.plan([(locked, base) for locked in locks])
+    parent, leaf = plan.chain(locks[0].digest)
+    try:
+        runtime.prepare(parent, Limits(), quiet, threading.Event())
+        foreign = plan.chain(locks[1].digest)[-1]
+        runtime.prepare(foreign, Limits(), quiet, threading.Event())
+        repository, _, tag = reference(parent.key).partition(":")
+        runtime._engine.api.tag(reference(foreign.key), repository, tag)  # as if somebody had moved the tag
+        with pytest.raises(StepFailedError, match=r"what is installed is not what is locked: thing==2\.0"):
+            runtime.prepare(leaf, Limits(), quiet, threading.Event())
+    finally:
+        for key in (leaf.key, foreign.key, parent.key):
+            runtime._inventory._remove(reference(key))
 
 
 @pytest.fixture

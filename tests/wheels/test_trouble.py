@@ -1,6 +1,6 @@
 import pytest
 
-from orchestrator.wheels.trouble import complaint, is_certificate, is_disk, is_transient
+from orchestrator.wheels.trouble import complaint, is_certificate, is_disk, is_transient, readable
 
 TLS = """\
 error: Failed to download `numpy @ https://index.example/numpy.whl`
@@ -89,3 +89,21 @@ def test_complaint_of_an_engine_that_cannot_run_an_instruction():
     assert complaint(text) == reason
     assert is_transient(text)
     assert complaint("executor failed running [/bin/sh -c a]: exit code: 2") is None
+
+
+def test_what_builders_print_around_the_output_is_left_out():
+    printed = """\
+#6 [3/3] RUN cd /tmp/build
+#6 0.412 error: Failed to download `thing==1.0`
+#6 0.413   Caused by: it is gone
+#6 ERROR: executor failed running [/bin/sh -c cd /tmp/build]: exit code: 2
+------
+ > [3/3] RUN cd /tmp/build:
+------
+executor failed running [/bin/sh -c cd /tmp/build]: exit code: 2
+"""
+    assert readable(printed).splitlines() == [
+        "[3/3] RUN cd /tmp/build",
+        "error: Failed to download `thing==1.0`",
+        "Caused by: it is gone",
+    ]
