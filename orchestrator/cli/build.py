@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.options import (
+    cell_options,
     color_option,
     jobs_option,
-    matrix_argument,
-    refresh_option,
-    runtime_options,
     selection_of,
-    selection_options,
-    store_option,
     width_of,
 )
 from orchestrator.errors import ExitCode, InterruptedRunError
@@ -26,13 +22,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@matrix_argument
-@selection_options
+@cell_options
 @jobs_option
-@runtime_options
-@refresh_option
 @color_option
-@store_option
 def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the options say
     """Build the environments of MATRIX's cells and keep them; run nothing."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415

@@ -10,18 +10,14 @@ from typing import Any
 import click
 
 from orchestrator.cli.options import (
+    cell_options,
     color_option,
-    matrix_argument,
-    refresh_option,
-    runtime_options,
     selection_of,
-    selection_options,
-    store_option,
 )
 
 
 @click.command()
-@matrix_argument
+@cell_options
 @click.option(
     "-o",
     "--output",
@@ -29,11 +25,7 @@ from orchestrator.cli.options import (
     required=True,
     help="The directory to write; it becomes a project of its own.",
 )
-@selection_options
-@runtime_options
-@refresh_option
 @color_option
-@store_option
 def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the options say
     """Write MATRIX with its wheels, base and runner to a directory, from which it runs without a network."""
     from orchestrator.bundle import write_bundle  # noqa: PLC0415

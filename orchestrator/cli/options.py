@@ -71,6 +71,13 @@ def runtime_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def cell_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what every command takes that locks cells: the matrix, a selection, the runtime, and the store."""
+    for option in (store_option, refresh_option, runtime_options, selection_options, matrix_argument):
+        function = option(function)
+    return function
+
+
 def width_of(text: str) -> int:
     """Return how much to do at once, from the value of `--jobs`.
 

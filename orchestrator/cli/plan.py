@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.options import (
+    cell_options,
     format_option,
     jobs_option,
-    matrix_argument,
-    refresh_option,
-    runtime_options,
     selection_of,
-    selection_options,
-    store_option,
     width_of,
 )
 
@@ -28,13 +24,9 @@ FORMAT = 1
 
 
 @click.command()
-@matrix_argument
-@selection_options
+@cell_options
 @jobs_option
-@runtime_options
-@refresh_option
 @format_option
-@store_option
 def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the options say
     """Show the layers that the cells of MATRIX share: what is there, what is missing, and what it costs."""
     from orchestrator.cli.board import board  # noqa: PLC0415

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.cli.options import (
+    cell_options,
     color_option,
     jobs_option,
-    matrix_argument,
-    refresh_option,
-    runtime_options,
     selection_of,
-    selection_options,
-    store_option,
     width_of,
 )
 from orchestrator.errors import InterruptedRunError
@@ -26,10 +22,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@matrix_argument
-@selection_options
+@cell_options
 @jobs_option
-@runtime_options
 @click.option(
     "--rerun",
     type=click.Choice(["missing", "failed", "infra", "all"]),
@@ -37,7 +31,6 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to run again besides what is missing.",
 )
-@refresh_option
 @click.option(
     "--report",
     "reports",
@@ -46,7 +39,6 @@ if TYPE_CHECKING:
     help="text, markdown or json; to standard output or to a file. May be repeated; default: text.",
 )
 @color_option
-@store_option
 def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the options say
     """Measure what is not known yet of MATRIX and report where every issue stands."""
     # Imported here: `run --help` and what is wrong with the matrix answer before anything heavy is loaded.
