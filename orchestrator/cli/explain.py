@@ -116,16 +116,16 @@ def _making(shop: Workshop, cells: Sequence[Cell], locked: LockedCell) -> Iterat
 
 def _layers(shop: Workshop, plan: Plan, locked: LockedCell, candidates: Sequence[LockedCell]) -> Iterator[str]:
     """Say which layers make the cell, who shares them, and what the missing ones cost."""
-    from orchestrator.cli.tracker import seconds, size  # noqa: PLC0415
+    from orchestrator.cli.tracker import count, seconds, size  # noqa: PLC0415
     from orchestrator.planning.outlook import outlook  # noqa: PLC0415
 
     view = outlook(plan, {locked.cell.id: locked.lock}, shop.runtime.held(), seconds=shop.pace.estimate(), width=1)
     chains = [{step.key for step in plan.chain(one.lock.digest)} for one in candidates]
-    yield f"{len(view.steps)} layers, planned over {len(candidates)} cells:"
+    yield f"{count(len(view.steps), 'layer')}, planned over {count(len(candidates), 'cell')}:"
     for one in view.steps:
         sharing = sum(one.step.key in chain for chain in chains) - 1
         there = f"there, {size(one.stored)}" if one.ready else f"missing, about {size(one.stored)}"
-        others = f", shared with {sharing} other {'cell' if sharing == 1 else 'cells'}" if sharing else ""
+        others = f", shared with {count(sharing, 'other cell')}" if sharing else ""
         yield f"  {one.step.key[:12]} {one.step.title}: {there}{others}"
     if view.missing:
         yield f"  to build: at most {size(view.download)} to download, about {seconds(view.seconds)}"

@@ -53,7 +53,7 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
 def _lines(view: Outlook, impossible: dict[str, str], width: int) -> Iterator[str]:
     from tabulate import tabulate  # noqa: PLC0415
 
-    from orchestrator.cli.tracker import seconds, size  # noqa: PLC0415
+    from orchestrator.cli.tracker import count, seconds, size  # noqa: PLC0415
 
     rows = [
         [
@@ -70,9 +70,9 @@ def _lines(view: Outlook, impossible: dict[str, str], width: int) -> Iterator[st
     align = ("left", "left", "left", "right", "right", "left")
     yield tabulate(rows, headers=headers, colalign=align, disable_numparse=True)
     yield ""
-    count = sum(len(one.cells) for one in view.steps)
+    total = sum(len(one.cells) for one in view.steps)
     yield (
-        f"{len(view.steps)} layers for {count} cells: about {size(view.stored)} on disk, "
+        f"{count(len(view.steps), 'layer')} for {count(total, 'cell')}: about {size(view.stored)} on disk, "
         f"{size(view.apart)} if nothing were shared"
     )
     yield f"wheels in layers: {size(view.wheels)}; every plan needs at least {size(view.least)}"

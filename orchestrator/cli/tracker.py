@@ -106,3 +106,8 @@ def size(value: float) -> str:
     if value >= 1e9:  # noqa: PLR2004
         return f"{value / 1e9:.1f} GB"
     return f"{value / 1e6:.0f} MB" if value >= 1e6 else f"{value / 1e3:.0f} kB"  # noqa: PLR2004
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number of things: 1 layer, 3 layers."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+COMMANDS = ("run", "list", "plan", "build", "explain", "report", "images", "prune", "bundle", "schema")
 
 
 def orchestrator(*arguments, cwd=ROOT, **environment):
@@ -26,11 +27,11 @@ def orchestrator(*arguments, cwd=ROOT, **environment):
 def test_help_names_the_commands_and_the_exit_codes():
     done = orchestrator("--help")
     assert done.returncode == 0
-    for word in ("run", "list", "explain", "report", "schema", "Exit codes:", "130  interrupted"):
+    for word in (*COMMANDS, "Exit codes:", "130  interrupted"):
         assert word in done.stdout
 
 
-@pytest.mark.parametrize("command", ["run", "list", "explain", "report", "schema"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command):
     assert orchestrator(command, "--help").returncode == 0
 

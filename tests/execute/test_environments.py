@@ -54,11 +54,13 @@ def test_nothing_is_there_at_first(environments):
 def test_a_child_has_its_parents_files_and_not_its_marks(environments):
     parent = make(environments, step("one"), **{"lib/data": "x", ".lock": "", "lib/locked.txt": "a wheel's"})
     (parent / "lib/link").symlink_to("data")
+    (parent / "lib64").symlink_to("lib")
     one, two = step("two", "one"), step("three", "one")
     children = [make(environments, child, **{"lib/more": child.key, ".lock": ""}) for child in (one, two)]
     for child in children:
         assert (child / "lib/data").stat().st_ino == (parent / "lib/data").stat().st_ino
         assert (child / "lib/link").readlink() == Path("data")
+        assert (child / "lib64").readlink() == Path("lib")
         assert (child / "lib/locked.txt").read_text() == "a wheel's"
         for own in (MARKER, ".lock", "locked.txt"):
             assert (child / own).stat().st_ino != (parent / own).stat().st_ino

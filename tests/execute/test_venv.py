@@ -319,7 +319,9 @@ def test_a_plan_with_a_shared_step(fresh, house, tmp_path):
     for locked, version in zip(locks, ("1.0", "2.0"), strict=True):
         bench = Bench(fresh, plan.chain(locked.digest)[-1], locked, tmp_path / f"run-{version}")
         assert json.loads(bench.run(SEEN).log) == {"big": "1.0", "thing": version}
-    assert fresh.plan([(locked, base) for locked in locks]) == plan, "what is there is planned with"
+    for locked in locks:
+        alone = fresh.plan([(locked, base)])
+        assert alone.chain(locked.digest) == plan.chain(locked.digest), "what is there is planned with"
     assert "uv venv" in fresh.recipe(plan.chain(locks[0].digest)[0])
     assert "uv venv" not in fresh.recipe(plan.chain(locks[0].digest)[1])
 
@@ -374,9 +376,7 @@ def test_a_wheel_that_is_another_than_its_name_says(fresh, house):
 
 
 def test_a_parent_that_is_gone(fresh, house):
-    orphan = Step(
-        key="orphan", parent="gone", base=fresh.base(BASE, quiet), platform="linux", distributions=()
-    )
+    orphan = Step(key="orphan", parent="gone", base=fresh.base(BASE, quiet), platform="linux", distributions=())
     with pytest.raises(StepFailedError, match="cannot be written"):
         fresh.prepare(orphan, Limits(), quiet, threading.Event())
     assert not fresh.ready(orphan)

@@ -283,9 +283,7 @@ def chain(imported):
     """Two layers on a base that is not there, under names of their own, and one without a name."""
     ground = replace(BASE, digest=uuid.uuid4().hex * 2)
     one, two = (
-        Step(
-            key=uuid.uuid4().hex * 2, parent=None, base=ground, platform="linux", distributions=(wheel(name, 1),)
-        )
+        Step(key=uuid.uuid4().hex * 2, parent=None, base=ground, platform="linux", distributions=(wheel(name, 1),))
         for name in ("one", "two")
     )
     two = replace(two, parent=one.key)
