@@ -270,6 +270,9 @@ def run(bench: Bench) -> dict[str, Any]:
     path = bench.write(TORCHAO)
     cells = bench.lock(path)
     base = bench.prepare_base(path)
+    wheels_of = {wheel for one in bench.inventory.held().values() for wheel in one.wheels}
+    if warm := wheels_of & {d.wheel for one in cells for d in one.lock.distributions}:
+        sys.exit(f"{len(warm)} of the wheels are in layers already: `orchestrator prune --all` first")
     received = network_bytes()
     seconds = bench.build()
     ours = Cost(stored=sum(bench.ours().values()), seconds=seconds, downloaded=network_bytes() - received)

@@ -89,7 +89,7 @@ def _write(shop: Workshop, seen: Prospect, target: Path) -> Bundled:
     distinct = {d.wheel: d for one in seen.selected for d in one.lock.distributions}
     hashes = {d.sha256 for d in distinct.values()}
     size = _copy_wheels(shop, distinct.values(), bundle / "wheels")
-    _drop((bundle / "wheels").glob("??/*/*.whl"), lambda path: path.parent.name in hashes)
+    _drop((bundle / "wheels").glob("??/*/*"), lambda path: path.suffix == ".whl" and path.parent.name in hashes)
     bases = shop.bases(one.cell.python for one in seen.selected)
     for python, base in bases.items():
         shop.observer.phase(f"the base and the runner of Python {python}")
@@ -97,7 +97,7 @@ def _write(shop: Workshop, seen: Prospect, target: Path) -> Bundled:
         source = prepare_runner(shop.store.root / "cache", python)
         shutil.copytree(source, cache / "runner" / source.name, dirs_exist_ok=True)
     needed = {base.digest for base in bases.values()}
-    _drop((bundle / "bases").glob("*.tar"), lambda path: path.stem in needed)
+    _drop((bundle / "bases").glob("*"), lambda path: path.suffix == ".tar" and path.stem in needed)
     _copy_locks(shop.store.root / "cache" / "locks", cache / "locks", hashes)
     _copy_caches(shop.store.root / "cache", cache)
     manifest = {
@@ -201,7 +201,7 @@ def _copy_checked(source: Path, target: Path, sha256: str) -> None:
 
 
 def _drop(paths: Iterable[Path], needed: Callable[[Path], bool]) -> None:
-    """Remove the files that are not needed any more."""
+    """Remove the files that are not needed any more, and halves of some that a killed writing left."""
     for path in list(paths):
         if not needed(path):
             path.unlink()

@@ -33,7 +33,7 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
     from orchestrator.matrix import expand, select  # noqa: PLC0415
 
     matrix = load(given["matrix"])
-    cells = expand(matrix, _axis_versions(matrix, given["store"].absolute() / "cache" / "index"))
+    cells = expand(matrix, _axis_versions(matrix, given["store"].absolute() / "cache"))
     chosen = select(matrix, cells, selection_of(given))
     shown = cells if given["everything"] else chosen
     if not shown:
@@ -48,9 +48,10 @@ def _axis_versions(matrix: Matrix, cache: Path) -> AxisVersions:
     axes = (axis for stack in matrix.stacks.values() for axis in stack.axes)
     if not any(isinstance(axis.versions, VersionRange) for axis in axes):
         return {}
+    from orchestrator.bundle import bundled  # noqa: PLC0415
     from orchestrator.resolve import Pages, axis_versions  # noqa: PLC0415
 
-    return axis_versions(matrix, Pages(cache, matrix.indexes))
+    return axis_versions(matrix, Pages(cache / "index", matrix.indexes, offline=bundled(cache) is not None))
 
 
 def _render(format_: str, matrix: Matrix, cells: Sequence[Cell], chosen: set[str]) -> str:

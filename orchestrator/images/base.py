@@ -123,7 +123,8 @@ class Bases:
         if not archive.is_file():
             return False
         say(f"loading the base of Python {base.python} from the bundle")
-        said = ""
+        damaged = f"the base of Python {base.python} in the bundle is damaged, write the bundle again"
+        said = f"{archive} does not hold it"
         try:
             with archive.open("rb") as file:
 
@@ -135,14 +136,13 @@ class Bases:
                 with closing(events(self._engine, call, timeout=timeout, cancel=cancel)) as stream:
                     for event in stream:
                         said = event.get("error") or said
-        except (StreamStoppedError, *ENGINE_ERRORS) as error:
-            raise StepFailedError(f"{archive} cannot be loaded: {brief(error)}") from error
+        except StreamStoppedError as error:
+            raise StepFailedError(f"{archive} cannot be loaded: {error}") from error
+        except ENGINE_ERRORS as error:
+            raise StepFailedError(f"{damaged}: {brief(error)}") from error
         image = self._engine.image(base.reference)
         if image is None or (image["Config"].get("Labels") or {}).get(STEP_LABEL) != base.digest:
-            why = f" ({said})" if said else ""
-            raise StepFailedError(
-                f"{archive} does not hold the base of Python {base.python}{why}: write the bundle again"
-            )
+            raise StepFailedError(f"{damaged}: {said}")
         return True
 
     def _ways(

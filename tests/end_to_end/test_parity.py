@@ -157,6 +157,8 @@ class Run:
         self.said = done.stderr
         self.code = done.returncode
         self.report = report
+        self.logs = {path.stem for path in (store / "cache" / "docker" / "logs").glob("*.txt")}
+        """The keys of what was built, as far as their logs' names go."""
 
     @property
     def answers(self) -> dict[str, object]:
@@ -166,11 +168,6 @@ class Run:
     @property
     def notices(self) -> list[str]:
         return self.report["notices"]
-
-    @property
-    def logs(self) -> set[str]:
-        """The keys of what was built, as far as their logs' names go."""
-        return {path.stem for path in (self.store / "cache" / "docker" / "logs").glob("*.txt")}
 
     @property
     def notes(self) -> list[str]:
@@ -230,6 +227,12 @@ def bundle(project, classic):
     )
     assert done.returncode == 0, done.stderr
     return target
+
+
+@pytest.fixture
+def copied(bundle, bare):
+    """A copy of the bundle at another place, with nothing of it on the engine."""
+    return shutil.copytree(bundle, bare.directory / f"copied-{uuid.uuid4().hex[:8]}")
 
 
 @pytest.fixture
@@ -336,6 +339,7 @@ def test_buildkit_and_through_a_registry(classic, bare, tmp_path):
 @pytest.mark.engine
 def test_after_everything_was_dropped(classic, bare):
     """The same store on an engine that has nothing of it any more: everything is made again, the very same."""
+    shutil.rmtree(classic.store / "cache" / "docker" / "logs")
     again = bare.run("store-classic", "--runtime", "docker", "--rerun", "all")
     assert again.answers == classic.answers
     assert again.logs == classic.logs
@@ -354,15 +358,13 @@ def test_registry_that_is_down(classic, bare):
 
 
 @pytest.mark.engine
-def test_bundle_without_any_network(classic, bundle, bare, away):
+def test_bundle_without_any_network(classic, copied, bare, away):
     """No interface at all, not even for builds to be served on: wheels go with the build's files."""
     alone = ("unshare", "--net")
     if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("this user may not take the network away")
-    place = bare.directory / "elsewhere"
-    shutil.copytree(bundle, place)
     empty = str(bare.directory / "uv-empty")
-    run = bare.run(".orchestrator", "--runtime", "docker", cwd=place, before=alone, UV_CACHE_DIR=empty)
+    run = bare.run(".orchestrator", "--runtime", "docker", cwd=copied, before=alone, UV_CACHE_DIR=empty)
     assert run.code == 0, run.said
     assert run.answers == classic.answers
     assert run.notices == classic.notices
@@ -373,12 +375,26 @@ def test_bundle_without_any_network(classic, bundle, bare, away):
 
 
 @pytest.mark.engine
-def test_bundle_with_indexes_out_of_reach(classic, bundle, bare, away):
+def test_bundle_with_indexes_out_of_reach(classic, copied, bare, away):
     empty = str(bare.directory / "uv-empty")
-    run = bare.run(".orchestrator", cwd=bundle, UV_CACHE_DIR=empty, **CLOSED_PROXY)
+    run = bare.run(".orchestrator", cwd=copied, UV_CACHE_DIR=empty, **CLOSED_PROXY)
     assert run.code == 0, run.said
     assert run.answers == classic.answers
     assert run.notices == classic.notices
     assert not [note for note in run.notes if "loopback" in note]
     assert run.logs == classic.logs - {base_of(bare)[:24]}, "the base was unpacked, not built"
     assert content(bare) == classic.content
+
+
+@pytest.mark.engine
+def test_bundle_whose_base_is_damaged(copied, bare):
+    """Copies break off: then every cell says what is wrong, and what to do."""
+    (archive,) = copied.glob(".orchestrator/cache/bundle/bases/*.tar")
+    with archive.open("r+b") as file:
+        file.truncate(archive.stat().st_size // 2)
+    run = bare.run(".orchestrator", "--runtime", "docker", cwd=copied)
+    assert run.code == 4, run.said
+    for result in run.report["results"]:
+        for cell in result["cells"].values():
+            assert cell["outcome"] == "build-failed"
+            assert "in the bundle is damaged, write the bundle again: " in cell["signature"]
