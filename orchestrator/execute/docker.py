@@ -35,6 +35,7 @@ from orchestrator.images import (
     unreachable,
 )
 from orchestrator.planning import plan_steps
+from orchestrator.wheels.ahead import Ahead
 from orchestrator.wheels.server import WheelServer
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
     from orchestrator.model import BaseImage, Limits, Lock
     from orchestrator.wheels.cache import WheelCache
 
+
+_AHEAD = 4 * 10**9
+"""Bytes of wheels that are downloaded ahead of the builds, at most."""
 
 _SIGNAL_BASE = 128
 _NOT_RUN = (126, 127)
@@ -89,6 +93,8 @@ class DockerRuntime:
         )
         self._registry = None if images.registry is None else Registry(self._engine, images.registry)
         self._server = WheelServer(wheels)
+        # Half of the cache: what is ahead must not push out what is being read.
+        self._ahead = Ahead(wheels, most=min(wheels.limit // 2, _AHEAD))
         self._bases = Bases(
             self._engine,
             self._builds,
@@ -130,6 +136,11 @@ class DockerRuntime:
         with _engine_needed():
             return self._layers.ready(step)
 
+    def expect(self, steps: Sequence[Step]) -> None:
+        """Download the wheels of steps ahead; not where a registry may have their layers."""
+        if self._registry is None:
+            self._ahead.expect(d for step in steps for d in step.distributions)
+
     def prepare(self, step: Step, limits: Limits, say: Callable[[str], None], cancel: Event) -> None:
         """Build the step's image."""
         with self._starting:
@@ -139,10 +150,13 @@ class DockerRuntime:
                     self._server.start()
                 except OSError as error:  # a host without any network may be without this interface
                     self._layers.unserved(f"builds cannot be served on the loopback interface ({error.strerror})")
+        self._ahead.used(step.distributions)
         try:
             self._layers.prepare(step, say, timeout=limits.build_timeout, cancel=cancel)
         except ENGINE_ERRORS as error:
             raise StepFailedError(f"the build could not be carried out: {brief(error)}", transient=True) from error
+        if not self._layers.served:
+            self._ahead.close()  # nobody will ask this host for them
 
     def execute(self, job: Job, step: Step, say: Callable[[str], None], cancel: Event) -> RawAttempt:
         """Run a job in a container of its own, which is gone afterwards."""
@@ -232,6 +246,7 @@ class DockerRuntime:
         """End what is being pushed or downloaded, and close the connections to the engine."""
         if self._registry is not None:
             self._registry.close()
+        self._ahead.close()
         self._server.close()
         self._engine.close()
 

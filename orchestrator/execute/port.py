@@ -197,6 +197,10 @@ class Runtime(Protocol):
         """Tell whether the step has been prepared before and is still there."""
         ...
 
+    def expect(self, steps: Sequence[Step]) -> None:
+        """Take note that these steps will be prepared, about in this order: their wheels may be fetched ahead."""
+        ...
+
     def prepare(self, step: Step, limits: Limits, say: Callable[[str], None], cancel: Event) -> None:
         """Make a step whose parent is ready. `say` gets progress lines.
 

@@ -78,6 +78,7 @@ class Scheduler:
         self._observer.planned(
             tuple(map(_step_task, queue.steps.values())) + tuple(_job_task(job) for job in queue.jobs)
         )
+        self._runtime.expect(tuple(queue.steps.values()))
         active: dict[Future[RawAttempt | None], Step | Job] = {}
         while queue.jobs or queue.building or active:
             while not self._cancel.is_set() and len(active) < self._width:

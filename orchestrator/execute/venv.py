@@ -71,6 +71,9 @@ class VenvRuntime:
         """Tell whether the environment is there and complete."""
         return self._environments.ready(step.key)
 
+    def expect(self, steps: Sequence[Step]) -> None:
+        """Do nothing: uv downloads while it installs."""
+
     def prepare(self, step: Step, limits: Limits, say: Callable[[str], None], cancel: Event) -> None:
         """Make the environment by hard links: its parent's files, and its own wheels from uv's cache."""
         try:

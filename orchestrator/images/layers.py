@@ -68,6 +68,11 @@ class Layers:
         """The text of the Dockerfile that every layer is built with."""
         return self._dockerfile.read_text(encoding="utf-8")
 
+    @property
+    def served(self) -> bool:
+        """Whether builds read their wheels from this host, as far as is known."""
+        return not self._alone
+
     def ready(self, step: Step) -> bool:
         """Tell whether the step's image is there."""
         return self._engine.image(reference(step.key)) is not None

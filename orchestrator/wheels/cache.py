@@ -72,6 +72,11 @@ class WheelCache:
         self._downloaded = 0
 
     @property
+    def limit(self) -> int:
+        """At most so many bytes stay on disk."""
+        return self._limit
+
+    @property
     def downloaded(self) -> int:
         """Bytes that came over the network through this object."""
         with self._guard:
@@ -143,6 +148,12 @@ class WheelCache:
                     with file:
                         yield Reading(file, flight, cancel)
                     return
+
+    @contextmanager
+    def kept(self, distribution: Distribution) -> Iterator[None]:
+        """Keep a wheel from being evicted by this process, there or still to come."""
+        with self._read(distribution.sha256):
+            yield
 
     def size(self) -> int:
         """Return the bytes of all wheels in the cache, the parts of unfinished downloads included."""

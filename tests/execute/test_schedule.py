@@ -112,6 +112,9 @@ class FakeRuntime:
         finally:
             self._end()
 
+    def expect(self, steps):
+        self.expected = [step.key for step in steps]
+
     def held(self):
         return dict(self.there)
 
