@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from orchestrator.wheels.cache import WheelCache
     from orchestrator.wheels.server import WheelServer
 
-_REQUIREMENTS = "context/requirements.txt"
-_LOCKED = "context/locked.txt"
+_HANDED = "COPY context /tmp/build"
+"""The line of the Dockerfile that is a comment as long as builds read their wheels from this host."""
+
+_NOTHING = "context/.nothing"
+"""So that there is a directory, whatever else is in it."""
+
 _WHEELS = PurePosixPath("/tmp/build/wheels")  # noqa: S108 - inside the image that is built
 _CERTIFICATES = "context/certificates.pem"
 
@@ -95,8 +99,7 @@ class Layers:
             tag=reference(step.key),
             key=step.key,
             dockerfile=self.dockerfile,
-            files={_LOCKED: named(step).encode()},
-            arguments={"BASE": below(step), "STEP": step.key},
+            arguments={"BASE": below(step), "STEP": step.key, "LOCKED": named(step).rstrip()},
             labels=step_labels(step),
         )
         if self._alone or not self._served(build, step, say, timeout=timeout, cancel=cancel):
@@ -109,8 +112,8 @@ class Layers:
     ) -> bool:
         """Build with wheels from this host; False where the build could not reach it."""
         with self._server.offer(step.distributions) as offer:
-            listed = indexed(step, offer.index_url).encode()
-            served = replace(build, files={**build.files, _REQUIREMENTS: listed}, network="host")
+            listed = indexed(step, offer.index_url)
+            served = replace(build, arguments={**build.arguments, "REQUIREMENTS": listed}, network="host")
             try:
                 self._builds.run(served, say, timeout=timeout, cancel=cancel)
             except StepFailedError as error:
@@ -140,20 +143,20 @@ class Layers:
             )
         handed = {d: path for d in step.distributions if (path := self._wheels.given(d)) is not None}
         listed = requirements(step, at=lambda d: _WHEELS / handed[d].name if d in handed else None)
-        files = {
-            **build.files,
-            _REQUIREMENTS: listed.encode(),
-            **{f"context/wheels/{path.name}": path for path in handed.values()},
-        }
-        self._builds.run(
-            replace(build, files=files), say, timeout=timeout, cancel=cancel, certificates_at=_CERTIFICATES
+        direct = replace(
+            build,
+            # The builders have no way to hand files to an instruction but a layer of their own.
+            dockerfile=build.dockerfile.replace(f"# {_HANDED}", _HANDED),
+            files={_NOTHING: b"", **{f"context/wheels/{path.name}": path for path in handed.values()}},
+            arguments={**build.arguments, "REQUIREMENTS": listed},
         )
+        self._builds.run(direct, say, timeout=timeout, cancel=cancel, certificates_at=_CERTIFICATES)
 
     def recipe(self, step: Step) -> str:
         """Return the Dockerfile, what it is built on, and what it installs."""
         return (
             f"# docker build --build-arg BASE={below(step)} --tag {reference(step.key)} .\n"
-            f"{self.dockerfile}\n# {_REQUIREMENTS}\n{requirements(step)}"
+            f"{self.dockerfile}\n# REQUIREMENTS\n{requirements(step)}\n# LOCKED\n{named(step)}"
         )
 
 

@@ -338,7 +338,7 @@ def test_program_that_is_missing(bench, api):
     try:
         raw = bench.runtime.execute(bench.job("pass"), empty, quiet, threading.Event())
     finally:
-        bench.runtime.discard(empty.key)
+        api.remove_image(reference(empty.key))
     assert not raw.started
     assert raw.exit_code is None
     assert "No such file" in raw.failure

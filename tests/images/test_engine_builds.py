@@ -62,7 +62,7 @@ def recipes(directory, run="RUN"):
     directory.mkdir()
     (directory / "base.Dockerfile").write_text((IMAGES / "base.Dockerfile").read_text())
     text = (IMAGES / "layer.Dockerfile").read_text()
-    text = text.replace("LABEL ", f"LABEL {TOKEN}=yes ").replace("RUN cd", f"{run} : {TOKEN} && cd")
+    text = text.replace("LABEL ", f"LABEL {TOKEN}=yes ").replace("RUN mkdir", f"{run} : {TOKEN} && mkdir")
     (directory / "layer.Dockerfile").write_text(text)
     return directory
 
