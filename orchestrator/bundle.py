@@ -20,7 +20,7 @@ from orchestrator.config import load
 from orchestrator.errors import ConfigError, EnvironmentUnusableError, InterruptedRunError
 from orchestrator.execute.port import StepFailedError
 from orchestrator.execute.runner import prepare_runner
-from orchestrator.files import write_atomic
+from orchestrator.files import tag_cache, write_atomic
 from orchestrator.wheels.download import FetchError
 from orchestrator.wheels.naming import wheel_name
 from orchestrator.wheels.requirements import local_path
@@ -84,7 +84,7 @@ def _write(shop: Workshop, seen: Prospect, target: Path) -> Bundled:
     bundle.mkdir(parents=True, exist_ok=True)
     # The manifest makes it a bundle: gone as long as one is brought up to date, written when all is there.
     (bundle / _MANIFEST).unlink(missing_ok=True)
-    write_atomic(target / STORE / "CACHEDIR.TAG", b"Signature: 8a477f597d28d172789f06886806bc55\n")
+    tag_cache(target / STORE)
     _copy_project(shop.matrix, target)
     distinct = {d.wheel: d for one in seen.selected for d in one.lock.distributions}
     hashes = {d.sha256 for d in distinct.values()}

@@ -22,3 +22,10 @@ def write_atomic(path: Path, data: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def tag_cache(directory: Path) -> None:
+    """Tell backup programs that a directory holds what can be had again (https://bford.info/cachedir)."""
+    tag = directory / "CACHEDIR.TAG"
+    if not tag.exists():
+        write_atomic(tag, b"Signature: 8a477f597d28d172789f06886806bc55\n")

@@ -59,10 +59,9 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
             if given["dry_run"]:
                 click.echo(f"would drop {what}")
             else:
-                runtime.discard(key)
-                there = key in runtime.held()
-                click.echo(f"kept {what}: it is in use" if there else f"dropped {what}")
-                freed += 0 if there else held[key].size
+                gone = runtime.discard(key)
+                click.echo(f"dropped {what}" if gone else f"kept {what}: it is in use")
+                freed += held[key].size if gone else 0
         if given["wheels"]:
             cached = wheels.size()
             if not given["dry_run"]:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from orchestrator import registries
 from orchestrator.config.places import shown
 from orchestrator.config.scalar import Scalar, matching, unchanged
 from orchestrator.versions import SpecifierSet, Version, parse_specifier, parse_version
@@ -24,12 +25,6 @@ _URL_PATH = r"(/[A-Za-z0-9._~:@!$&()*+,;=%/-]*)?"
 _QUERY = r"(\?[A-Za-z0-9._~:@!$&()*+,;=%/?-]*)?(#[A-Za-z0-9._~:@!$&()*+,;=%/?-]*)?"
 _IMAGE_TAG = r"(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?"
 _IMAGE = rf"({_HOST}/)?[a-z0-9][a-z0-9._-]*(/[a-z0-9._-]+)*{_IMAGE_TAG}"
-_COMPONENT = r"[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*"
-_LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?"
-# A first part without a dot and a port would be looked for on the public hub.
-_REGISTRY_HOST = rf"(localhost|{_LABEL}(\.{_LABEL})+|{_LABEL}(\.{_LABEL})*:[0-9]{{1,5}})"
-_REGISTRY = rf"{_REGISTRY_HOST}(/{_COMPONENT})+"
-_REGISTRY_WORDS = "a place in a registry: host:port/name, the name in lowercase, and a host with a dot or a port"
 _WINDOWS = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
 _VERSIONS = "versions must be strings"
 
@@ -169,7 +164,7 @@ Repository = Annotated[str, _url("https")]
 Link = Annotated[str, _url("https|http", rest=_QUERY)]
 Tag = Annotated[str, Scalar(parse=_tag, schema={"pattern": r"\{(version|public)\}"})]
 Image = Annotated[str, matching(_IMAGE, "the name of an image, like python:3.11-slim")]
-Registry = Annotated[str, matching(_REGISTRY, _REGISTRY_WORDS)]
+Registry = Annotated[str, matching(registries.PATTERN, registries.WORDS)]
 Debian = Annotated[str, matching(r"[a-z]{2,32}", "the name of a Debian suite, like bookworm")]
 Directory = Annotated[str, Scalar(parse=_filled)]
 Text = Annotated[str, Scalar(parse=_folded, longest=2000)]

@@ -217,10 +217,10 @@ class DockerRuntime:
         with _engine_needed():
             return self._inventory.held()
 
-    def discard(self, key: str) -> None:
-        """Remove a step's image, unless others stand on it."""
+    def discard(self, key: str) -> bool:
+        """Remove a step's image, unless others stand on it or a container uses it."""
         with _engine_needed():
-            self._inventory.discard(key)
+            return self._inventory.discard(key)
 
     def command(self, job: Job, step: Step) -> tuple[str, ...]:
         """Return the `docker run` that does what `execute` does, and write the description that it reads."""

@@ -95,13 +95,14 @@ class Environments:
                 found[marker.parent.name] = _held(marker)
         return found
 
-    def discard(self, key: str) -> None:
-        """Remove an environment, unless others stand on it."""
+    def discard(self, key: str) -> bool:
+        """Remove an environment, unless others stand on it; tell whether it is gone."""
         if any(held.parent == key for held in self.held().values()):
-            return
+            return False
         directory = self.directory(key)
         (directory / _MARKER).unlink(missing_ok=True)
         shutil.rmtree(directory, ignore_errors=True)
+        return True
 
     def _mark(self, step: Step) -> None:
         directory = self.directory(step.key)

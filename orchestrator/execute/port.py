@@ -220,8 +220,8 @@ class Runtime(Protocol):
         """
         ...
 
-    def discard(self, key: str) -> None:
-        """Remove what `prepare` made. A step that is not there is fine; one that others stand on stays."""
+    def discard(self, key: str) -> bool:
+        """Remove what `prepare` made; tell whether it is gone. What others stand on, or use just now, stays."""
         ...
 
     def export(self, base: Base, directory: Path, limits: Limits, cancel: Event) -> None:

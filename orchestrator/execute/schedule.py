@@ -167,17 +167,22 @@ class Scheduler:
     def _room(self, queue: _Queue, step: Step, *, waiting: bool) -> bool:
         """Make room for a step by dropping what no job needs any more; False means: wait for others first."""
         wanted = int(step.size * UNPACKED_PER_DOWNLOADED)
-        held = dict(self._runtime.held())
+        held = self._runtime.held()
         taken = sum(one.size for one in held.values())
         for key in drop_order(held, queue.needed()):
             if taken + wanted <= self._limits.disk:
                 break
-            self._runtime.discard(key)
-            if key not in self._runtime.held():
+            if self._runtime.discard(key):
                 taken -= held[key].size
                 freed = f"{held[key].size / 1e9:.1f} GB"
                 self._observer.note(f"dropped image {key[:12]} ({freed}) to stay below the disk limit")
-        return taken + wanted <= self._limits.disk or not waiting
+        over = taken + wanted - self._limits.disk
+        if over > 0 and not waiting:
+            # Better late than never: what else could make room is needed.
+            self._observer.note(
+                f"{step.title} goes about {over / 1e9:.1f} GB beyond the disk limit: all is needed"
+            )
+        return over <= 0 or not waiting
 
 
 class _Queue:

@@ -155,9 +155,9 @@ class VenvRuntime:
         """Return every complete environment."""
         return self._environments.held()
 
-    def discard(self, key: str) -> None:
+    def discard(self, key: str) -> bool:
         """Remove an environment, unless others stand on it."""
-        self._environments.discard(key)
+        return self._environments.discard(key)
 
     def export(self, base: Base, directory: Path, limits: Limits, cancel: Event) -> None:
         """Write nothing: the other host brings its own interpreter."""

@@ -46,29 +46,31 @@ class Inventory:
         except ImageNotFound:
             return
 
-    def discard(self, key: str) -> None:
-        """Remove a layer or a base, unless others stand on it or a container uses it."""
+    def discard(self, key: str) -> bool:
+        """Remove a layer or a base, unless others stand on it or a container uses it; tell whether it is gone."""
         images = self._images()
         if any(_stands_on(image["Labels"], key) for image in images):
-            return
-        for image in images:
-            if image["Labels"][STEP_LABEL] == key:
-                self._remove(_name(image["Labels"]))
+            return False
+        removed = [self._remove(_name(i["Labels"])) for i in images if i["Labels"][STEP_LABEL] == key]
+        gone = all(removed)
         bases = {image["Labels"][STEP_LABEL] for image in images if not _is_layer(image["Labels"])}
-        if bases == {key} and self._engine.image(base_reference(key)) is None:
+        if bases == {key} and gone:
             # What bases are made of goes with the last of them; it is made again when one is needed.
             for image in self._engine.api.images(BOOTSTRAPPED):
                 for tag in image["RepoTags"] or ():
                     self._remove(tag)
+        return gone
 
-    def _remove(self, name: str) -> None:
+    def _remove(self, name: str) -> bool:
         try:
             self._engine.api.remove_image(name)
         except ImageNotFound:
-            return
+            return True
         except APIError as error:
             if error.status_code != _CONFLICT:
                 raise
+            return False
+        return True
 
     def _images(self) -> list[dict[str, Any]]:
         """Return what bears its own name; a dangling image may inherit the labels of the one it was built on."""

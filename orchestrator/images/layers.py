@@ -141,6 +141,10 @@ class Layers:
                 f"the URL of {secret.name} {secret.version} carries credentials, which would stay in the image, "
                 "and the engine cannot have the wheel from this host: use an index without them, or --runtime venv"
             )
+        if f"# {_HANDED}\n" not in build.dockerfile:
+            raise StepFailedError(
+                f"{self._dockerfile} has no line `# {_HANDED}`, without which no file gets into it"
+            )
         handed = {d: path for d in step.distributions if (path := self._wheels.given(d)) is not None}
         listed = requirements(step, at=lambda d: _WHEELS / handed[d].name if d in handed else None)
         direct = replace(
@@ -155,8 +159,10 @@ class Layers:
     def recipe(self, step: Step) -> str:
         """Return the Dockerfile, what it is built on, and what it installs."""
         return (
-            f"# docker build --build-arg BASE={below(step)} --tag {reference(step.key)} .\n"
-            f"{self.dockerfile}\n# REQUIREMENTS\n{requirements(step)}\n# LOCKED\n{named(step)}"
+            f"# docker build --build-arg BASE={below(step)} --build-arg STEP={step.key}"
+            ' --build-arg REQUIREMENTS="$(cat requirements.txt)" --build-arg LOCKED="$(cat locked.txt)"'
+            f" --tag {reference(step.key)} .\n"
+            f"{self.dockerfile}\n# requirements.txt\n{requirements(step)}\n# locked.txt\n{named(step)}"
         )
 
 

@@ -7,7 +7,6 @@ user gave `docker login`.
 from __future__ import annotations
 
 import queue
-import re
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from orchestrator.images.engine import ENGINE_ERRORS, brief
 from orchestrator.images.labels import STEP_LABEL, TOOL, TOOL_LABEL
 from orchestrator.images.transfer import AbsentError, RefusedError, RegistryError, ask, fetch, send
+from orchestrator.registries import split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 
 Way = Literal["pull", "push"]
 
-_LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?"
-_HOST = rf"(localhost|{_LABEL}(\.{_LABEL})+|{_LABEL}(\.{_LABEL})*:[0-9]{{1,5}})"
-_COMPONENT = r"[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*"
-_NAME = re.compile(rf"{_HOST}(/{_COMPONENT})+")
-_LONGEST = 200
 _TICK = 0.2
 _SIDE_BY_SIDE = 3
 _REFUSALS = {"pull": "does not give images", "push": "does not take images"}
@@ -274,21 +269,6 @@ class _Later:
                 with self._changed:
                     self._open -= 1
                     self._changed.notify_all()
-
-
-def split(name: str) -> tuple[str, str]:
-    """Split a place in a registry into host and name.
-
-    Raises:
-        ValueError: it is none. A first part without a dot and a port would be looked for on the public hub.
-    """
-    if len(name) > _LONGEST or not _NAME.fullmatch(name):
-        raise ValueError(
-            f"{name[:_LONGEST]!r} is not a place in a registry: host:port/name, the name in lowercase, "
-            "and a host with a dot or a port"
-        )
-    host, _, path = name.partition("/")
-    return host, path
 
 
 def _is(image: dict[str, Any] | None, key: str) -> bool:

@@ -16,7 +16,7 @@ ROUNDS = 4
 """How often a tree is gone over at most."""
 
 DEEPEST = 32
-"""The most steps in a chain: a step is two layers of an image, and engines stack no more than about 125."""
+"""The most steps in a chain: engines stack no more than about 125 layers, and a step may be two of them."""
 
 
 def grow(root: Node, locks: Iterable[int], weigh: Weights) -> Node:

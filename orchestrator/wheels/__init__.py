@@ -1,1 +1,1 @@
-"""Wheels on their way into environments: what is asked of the installer, and what its trouble means."""
+"""Wheels on their way into environments: one cache, an index that serves from it, and what the installer reads."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from orchestrator.files import write_atomic
+from orchestrator.files import tag_cache
 from orchestrator.wheels.download import FetchError
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _TICK = 0.1
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# Downloaded wheels; safe to delete, slow to get again.\n"
 
 
 class Shelf:
@@ -49,9 +48,7 @@ class Shelf:
             FetchError: `cancel` was set while another process had it.
         """
         path = self._partial(sha256)
-        tag = self.root / "CACHEDIR.TAG"
-        if not tag.exists():
-            write_atomic(tag, _TAG)
+        tag_cache(self.root)
         path.parent.mkdir(exist_ok=True)
         while (file := _locked(path, create=True)) is None:
             if cancel.wait(_TICK):

@@ -121,6 +121,7 @@ class FakeRuntime:
     def discard(self, key):
         self.log.append(("discard", key))
         self.there.pop(key, None)
+        return True
 
     def command(self, job, step):
         return ()

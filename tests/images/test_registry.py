@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from orchestrator.images import Engine
 from orchestrator.images.labels import STEP_LABEL, TOOL, TOOL_LABEL
-from orchestrator.images.registry import Patience, Registry, split
+from orchestrator.images.registry import Patience, Registry
+from orchestrator.registries import split
 from registry_server import Line, Refusing, RegistryServer, Silent, need_registry
 
 SHORT = Patience(tries=3, pause=0.1, failures=9, answer=2.0, stall=3.0, timeout=120.0)
