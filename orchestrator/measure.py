@@ -1,4 +1,4 @@
-"""What is not known yet of some cells: planned, scheduled, classified as it comes in, and kept."""
+"""Cells that are to be run: planned, scheduled, classified as results come in, and kept."""
 
 from __future__ import annotations
 
@@ -8,33 +8,30 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from orchestrator.execute.environment import probe_environment
-from orchestrator.execute.port import Base, Job
+from orchestrator.execute.port import Job
 from orchestrator.execute.progress import Task, TaskKind
 from orchestrator.execute.runner import prepare_runner, runner_digest
 from orchestrator.execute.schedule import Scheduler, Unprepared
+from orchestrator.knowledge import Rerun
 from orchestrator.matrix import Selection
 from orchestrator.model import (
     Attempt,
     Cell,
-    Import,
     Lock,
     LockedCell,
     Outcome,
-    ProbeResult,
 )
 from orchestrator.results import ReuseKeys, blanket, classify, imports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from orchestrator.execute.port import RawAttempt
+    from orchestrator.execute.port import Base, Plan, RawAttempt
+    from orchestrator.knowledge import Known
     from orchestrator.workshop import Workshop
-
-
-Rerun = Literal["missing", "failed", "infra", "all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,38 +45,26 @@ class Options:
     """Where work is done; a pool of `width` threads when None. The run never shuts down one it was given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What is known of one locked cell so far."""
-
-    cell: Cell
-    lock: Lock
-    base: Base
-    probes: tuple[str, ...]
-    results: dict[str, ProbeResult]
-    imports: dict[str, Import]
-
-    def missing(self, rerun: Rerun) -> tuple[str, ...]:
-        """Return the probes that are to be run."""
-        return tuple(probe for probe in self.probes if _wanted_again(self.results.get(probe), rerun))
+Wanted = tuple["Known", tuple[str, ...]]
+"""A cell, and the probes that are to be run there once more."""
 
 
-def measure(shop: Workshop, options: Options, known: Mapping[str, Known], everything: Sequence[Cell]) -> None:
-    """Run the probes that are missing; fills `known` and the store. `everything` is all cells of the matrix."""
-    todo = [one for one in known.values() if one.missing(options.rerun)]
-    if not todo:
-        shop.observer.phase("every result is known already")
-        return
+def plan_for(shop: Workshop, known: Mapping[str, Known], everything: Sequence[Cell]) -> Plan:
+    """Plan the environments of known cells among all that this host can run; `everything` is the whole matrix."""
     locked = [LockedCell(cell=one.cell, lock=one.lock) for one in known.values()]
-    plan = shop.plan(shop.lock_candidates(everything, locked))
+    return shop.plan(shop.lock_candidates(everything, locked))
+
+
+def measure(shop: Workshop, options: Options, wanted: Sequence[Wanted], plan: Plan) -> None:
+    """Run probes in cells, each as an attempt of its own; fills what is known of the cells, and the store."""
     keys = ReuseKeys(shop.matrix, runner=runner_digest)
-    jobs = {one.cell.id: job_for(shop, one.cell, one.lock, one.missing(options.rerun)) for one in todo}
+    jobs = [job_for(shop, one.cell, one.lock, probes) for one, probes in wanted]
+    of_job = {job.attempt: one for job, (one, _) in zip(jobs, wanted, strict=True)}
 
     def harvest(job: Job, raw: RawAttempt | Unprepared) -> None:
-        one = known[job.cell]
+        one = of_job[job.attempt]
         attempt = _attempt(shop, job, raw, one.base)
-        one.results.update((result.probe, result) for result in attempt.results)
-        one.imports.update((seen.package, seen) for seen in attempt.imports)
+        one.learn(attempt)
         environment = keys.environment(one.lock, one.base.digest)
         shop.store.record(environment, keys.probes(one.cell, job.nodeids), attempt)
         if isinstance(raw, Unprepared):
@@ -89,7 +74,6 @@ def measure(shop: Workshop, options: Options, known: Mapping[str, Known], everyt
         good = not any(result.outcome in (Outcome.INFRA, Outcome.ERROR) for result in attempt.results)
         shop.observer.finished(Task(kind=TaskKind.EXECUTE, name=job.cell), summary, good=good)
 
-    shop.observer.phase(f"measuring {len(todo)} of {len(known)} cells, {options.width} at once")
     pool: AbstractContextManager[Executor] = (
         nullcontext(options.executor)
         if options.executor is not None
@@ -105,7 +89,7 @@ def measure(shop: Workshop, options: Options, known: Mapping[str, Known], everyt
             cancel=shop.cancel,
             took=shop.took,
         )
-        scheduler.run(plan, list(jobs.values()), harvest)
+        scheduler.run(plan, jobs, harvest)
 
 
 def job_for(shop: Workshop, cell: Cell, lock: Lock, probes: tuple[str, ...], attempt: str | None = None) -> Job:
@@ -159,16 +143,3 @@ def _attempt(shop: Workshop, job: Job, raw: RawAttempt | Unprepared, base: Base)
         exit_code=raw.exit_code,
         note=raw.failure,
     )
-
-
-def _wanted_again(result: ProbeResult | None, rerun: Rerun) -> bool:
-    match rerun:
-        case "all":
-            return True
-        case "failed":
-            again = (Outcome.FAIL, Outcome.CRASH, Outcome.TIMEOUT, Outcome.ERROR)
-            return result is None or result.outcome in again
-        case "infra":
-            return result is None or result.outcome is Outcome.ERROR
-        case "missing":
-            return result is None

@@ -97,9 +97,9 @@ def _lock(locked: LockedCell) -> Iterator[str]:
 
 
 def _making(shop: Workshop, cells: Sequence[Cell], locked: LockedCell) -> Iterator[str]:
+    from orchestrator.knowledge import probes_of  # noqa: PLC0415
     from orchestrator.matrix import Selection  # noqa: PLC0415
     from orchestrator.measure import job_for  # noqa: PLC0415
-    from orchestrator.pipeline import probes_of  # noqa: PLC0415
 
     candidates = shop.lock_candidates(cells, [locked])
     plan = shop.plan(candidates)

@@ -13,6 +13,8 @@ from orchestrator.matrix import Selection
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from orchestrator.adaptive import Search
+
 matrix_argument = click.argument("matrix", type=click.Path(path_type=Path), default="matrix.yaml")
 
 store_option = click.option(
@@ -76,6 +78,58 @@ def cell_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in (store_option, refresh_option, runtime_options, selection_options, matrix_argument):
         function = option(function)
     return function
+
+
+_SEARCH = (
+    click.option(
+        "--confidence",
+        type=click.FloatRange(0.5, 0.999),
+        default=0.95,
+        show_default=True,
+        help="The probability at which an issue counts as answered.",
+    ),
+    click.option(
+        "--confirm",
+        type=click.IntRange(0, 20),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="How often both sides of a change are run again before it is announced.",
+    ),
+    click.option("--budget", metavar="20cells|2h", help="End the search after so many runs, or so long."),
+)
+
+
+def search_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a search; `search_of` reads them."""
+    for option in reversed(_SEARCH):
+        function = option(function)
+    return function
+
+
+def search_of(given: dict[str, Any], **more: Any) -> Search:  # noqa: ANN401 - fields of a search
+    """Return the search that a command's parameters ask for.
+
+    Raises:
+        click.BadParameter: the budget is neither a number of cells nor a duration.
+    """
+    from orchestrator.adaptive import Budget, Search  # noqa: PLC0415
+    from orchestrator.config.quantities import seconds  # noqa: PLC0415
+    from orchestrator.search.choose import Goal  # noqa: PLC0415
+
+    budget = Budget()
+    if (text := given["budget"]) is not None:
+        number, _, unit = text.partition("cell")
+        try:
+            if number.isascii() and number.isdigit() and unit in ("", "s") and int(number) and "cell" in text:
+                budget = Budget(runs=int(number))
+            else:
+                budget = Budget(seconds=seconds(text))
+        except ValueError:
+            raise click.BadParameter(
+                f"{text!r} is neither a number of cells like 20cells nor a duration like 2h", param_hint="--budget"
+            ) from None
+    return Search(goal=Goal(confidence=given["confidence"], confirm=given["confirm"]), budget=budget, **more)
 
 
 def width_of(text: str) -> int:

@@ -82,8 +82,13 @@ def exit_code(report: Report) -> ExitCode:
     """Return what a report comes to: findings first, then what could not be measured."""
     if report.findings:
         return ExitCode.FINDINGS
-    points = (point for series in report.series for point in series.points)
-    if any(point.outcome in _INCOMPLETE for point in points):
+    outcomes = {point.outcome for series in report.series for point in series.points}
+    if report.searched is not None:
+        # A search leaves cells out on purpose; it is incomplete where an issue has no answer.
+        outcomes.discard(Outcome.NOT_RUN)
+        if report.searched.open:
+            return ExitCode.INCOMPLETE
+    if outcomes.intersection(_INCOMPLETE):
         return ExitCode.INCOMPLETE
     return ExitCode.OK
 

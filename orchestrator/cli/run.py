@@ -11,6 +11,8 @@ from orchestrator.cli.options import (
     cell_options,
     color_option,
     jobs_option,
+    search_of,
+    search_options,
     selection_of,
     width_of,
 )
@@ -18,7 +20,7 @@ from orchestrator.errors import InterruptedRunError
 
 if TYPE_CHECKING:
     from orchestrator.cli.reporting import Wanted
-    from orchestrator.measure import Rerun
+    from orchestrator.knowledge import Rerun
 
 
 @click.command()
@@ -31,6 +33,15 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to run again besides what is missing.",
 )
+@click.option(
+    "--search",
+    "mode",
+    type=click.Choice(["exhaustive", "adaptive", "auto"]),
+    default="exhaustive",
+    show_default=True,
+    help="Run every cell, only those that the answers need, or whichever costs less.",
+)
+@search_options
 @click.option(
     "--report",
     "reports",
@@ -46,6 +57,7 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
 
     width = width_of(given["jobs"])
     matrix = load(given["matrix"])
+    search = None if given["mode"] == "exhaustive" else search_of(given, always=given["mode"] == "adaptive")
 
     from orchestrator.cli.board import board  # noqa: PLC0415
     from orchestrator.cli.console import consoles  # noqa: PLC0415
@@ -64,7 +76,7 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
         stopped_by_signals(cancel),
         open_workshop(given, matrix, observer, cancel) as shop,
     ):
-        report = run(shop, Options(selection=selection_of(given), width=width, rerun=rerun))
+        report = run(shop, Options(selection=selection_of(given), width=width, rerun=rerun), search)
     save(shop.store.root, report)
     write_reports(report, reports, out)
     if cancel.is_set():

@@ -1,20 +1,23 @@
 """The values that pass between stages; no behaviour beyond what they mean."""
 
 from orchestrator.model.answer import (
+    Belief,
     CellRow,
     Finding,
+    Gap,
     Kind,
     Moved,
     Point,
     Provenance,
     Report,
+    Searched,
     Series,
     Setting,
     Surprise,
     Topic,
     Transition,
 )
-from orchestrator.model.cells import Cell, Distribution, Lock, LockedCell, Unresolvable, Wheel, digest
+from orchestrator.model.cells import FROM_GIT, Cell, Distribution, Lock, LockedCell, Unresolvable, Wheel, digest
 from orchestrator.model.matrix import (
     DEFAULT_INDEX,
     Axis,
@@ -35,9 +38,11 @@ from orchestrator.model.outcomes import Attempt, Import, Judgement, Outcome, Pro
 
 __all__ = [
     "DEFAULT_INDEX",
+    "FROM_GIT",
     "Attempt",
     "Axis",
     "BaseImage",
+    "Belief",
     "Cell",
     "CellRow",
     "Companion",
@@ -45,6 +50,7 @@ __all__ = [
     "Distribution",
     "Exclusion",
     "Finding",
+    "Gap",
     "Import",
     "Issue",
     "Judgement",
@@ -60,6 +66,7 @@ __all__ = [
     "ProbeResult",
     "Provenance",
     "Report",
+    "Searched",
     "Series",
     "Setting",
     "Stack",

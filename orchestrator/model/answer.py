@@ -29,6 +29,9 @@ class Point:
     verdict: Verdict
     signature: str | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
+    bad: int = 0
+    """How many runs came out bad; more than one run may have been made."""
+    good: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,7 @@ class Transition:
     version: Version
     untested: tuple[Version, ...] = ()
     confidence: float = 1.0
+    """The probability that the state changes between the two."""
     since_api: bool = False
     """True where every version before `version` lacks the API: the issue is as old as the API."""
     compare: str | None = None
@@ -58,6 +62,36 @@ class Transition:
     moved: tuple[Moved, ...] = ()
     """What else differs between the two cells' locks."""
     git_versions: tuple[str | None, str | None] = (None, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Versions that were not tested between two of the same state."""
+
+    after: Version
+    before: Version
+    untested: int
+    hidden: float
+    """The probability that the state changes and changes back in between."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Belief:
+    """How surely a series is known, by the hidden Markov model of docs/concepts.md."""
+
+    probability: float
+    """That the states of all versions, those that can be tested but were not among them, are as told."""
+    runs: int
+    false_fail: float
+    """The expected rate at which a version without the issue fails."""
+    false_pass: float
+    """The expected rate at which a version with the issue passes."""
+    flaky: bool
+    """Whether runs of one version disagreed."""
+    gap: Gap | None = None
+    """The largest gap."""
+    hidden: float = 0.0
+    """The probability that any gap hides a change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +105,8 @@ class Series:
     points: tuple[Point, ...]
     transitions: tuple[Transition, ...]
     state: State
+    belief: Belief | None = None
+    """None where nothing is known."""
 
 
 class Surprise(StrEnum):
@@ -145,6 +181,24 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """How a search went that ran only the cells that matter."""
+
+    runs: int
+    """Runs that this search made; earlier results were used besides."""
+    cells: int
+    """Cells that have any result now."""
+    of: int
+    """Cells that could be run."""
+    confidence: float
+    """What every answer was to reach."""
+    open: tuple[str, ...] = ()
+    """Issues without an answer of that confidence, each as "issue in stack"."""
+    stopped: str | None = None
+    """Why the search ended before every issue was answered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """All that a report shows, in the order in which it shows it."""
 
@@ -156,3 +210,5 @@ class Report:
     provenance: Provenance
     notices: tuple[str, ...] = ()
     """What the reader should know besides, one sentence each. Missing devices are told without one."""
+    searched: Searched | None = None
+    """None where all selected cells were to be run."""

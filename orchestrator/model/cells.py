@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from orchestrator.model.matrix import Device
@@ -35,7 +35,12 @@ class Cell:
     requirements: tuple[str, ...] = ()
     excluded: str | None = None
     """Why this combination is not to be run; None for a cell that is."""
+    commits: Mapping[str, str] = field(default_factory=dict)
+    """Package to the full hash of the commit that it is built from, where it is no release."""
 
+
+FROM_GIT = "(git)"
+"""What stands for the index of a distribution that was built from a commit; no index can have this name."""
 
 Wheel = tuple[str, str, str]
 """Name, version and SHA-256: what makes two distributions the same, wherever they come from."""

@@ -42,10 +42,22 @@ class Package:
     repository: str | None = None
     tag: str = "v{version}"
     indexes: Mapping[Device, tuple[str, ...]] = field(default_factory=dict)
+    git: str | None = None
+    """The repository that has the commits between two releases: a URL, or the absolute path of a local one."""
+    build_requires: tuple[str, ...] = ()
+    """What building a commit needs and its project does not declare."""
+    build_environment: Mapping[str, str] = field(default_factory=dict)
+    nightlies: Mapping[Device, tuple[str, ...]] = field(default_factory=dict)
+    """Per device, the names of the indexes that serve dated development builds."""
 
     def candidates(self, device: Device) -> tuple[str, ...]:
         """Return the names of the indexes to ask for this package, in order."""
         return self.indexes.get(device, (DEFAULT_INDEX,))
+
+    def release_tag(self, version: Version) -> str:
+        """Return the tag of a release in the package's repository."""
+        # Not str.format, which would reach into attributes. Tags of some projects leave the local label out.
+        return self.tag.replace("{version}", str(version)).replace("{public}", version.public)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,16 +4,18 @@ from orchestrator.pinpoint.answer import answer
 from orchestrator.pinpoint.collapse import Group, collapse
 from orchestrator.pinpoint.expectations import ends, unexpected
 from orchestrator.pinpoint.measured import Measured
-from orchestrator.pinpoint.series import PYTHON, series
+from orchestrator.pinpoint.series import PYTHON, Line, lines, series
 from orchestrator.pinpoint.transitions import newest_known, ordered, state, transitions
 
 __all__ = [
     "PYTHON",
     "Group",
+    "Line",
     "Measured",
     "answer",
     "collapse",
     "ends",
+    "lines",
     "newest_known",
     "ordered",
     "series",

@@ -13,7 +13,7 @@ from orchestrator.pinpoint.series import series
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from orchestrator.model import Cell, Matrix, Provenance
+    from orchestrator.model import Cell, Matrix, Provenance, Searched
     from orchestrator.pinpoint.measured import Measured
 
 
@@ -23,6 +23,7 @@ def answer(
     provenance: Provenance,
     notices: Sequence[str] = (),
     cells: Sequence[Cell] = (),
+    searched: Searched | None = None,
 ) -> Report:
     """Return the report of what was measured; `cells` are all of the matrix, where only some were selected."""
     found = series(matrix, measured)
@@ -34,6 +35,7 @@ def answer(
         stacks={s.name: Setting(device=s.device, note=s.note) for s in matrix.stacks.values()},
         provenance=provenance,
         notices=tuple(notices),
+        searched=searched,
     )
 
 

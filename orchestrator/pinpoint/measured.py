@@ -27,10 +27,18 @@ class Measured:
     git_versions: Mapping[str, str | None] = field(default_factory=dict)
     """Of packages under test, as the import pre-flight saw them."""
     judgements: Mapping[str, Judgement] = field(default_factory=dict)
+    """The newest of each issue that tells something, else the newest."""
+    runs: Mapping[str, tuple[Judgement, ...]] = field(default_factory=dict)
+    """All judgements of each issue, the oldest first, where it was looked for more than once."""
     reason: str | None = None
     """Why no probe could run here, in the words of whoever said so."""
     log: tuple[str, ...] = ()
     """The last lines of what was printed while the environment was made, where that failed."""
+
+    def judged(self, issue: str) -> tuple[Judgement, ...]:
+        """Return every judgement of an issue, the oldest first; none where it was not looked for."""
+        only = self.judgements.get(issue)
+        return self.runs.get(issue, () if only is None else (only,))
 
     @property
     def outcome(self) -> Outcome | None:

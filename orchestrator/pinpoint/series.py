@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from orchestrator.model import Issue, Judgement, Outcome, Point, Series, Stack, Verdict, VersionRange
+from orchestrator.model import (
+    Issue,
+    Judgement,
+    Outcome,
+    Point,
+    Series,
+    Stack,
+    Transition,
+    Verdict,
+    VersionRange,
+)
+from orchestrator.pinpoint.belief import Believed, believe
 from orchestrator.pinpoint.evidence import explain
-from orchestrator.pinpoint.transitions import ordered, state, transitions
+from orchestrator.pinpoint.measured import Measured
+from orchestrator.pinpoint.transitions import state, transitions
 from orchestrator.versions import Version
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from orchestrator.model import Cell, Matrix
-    from orchestrator.pinpoint.measured import Measured
 
 PYTHON = "python"
 """How `fixed` names the Python version."""
@@ -21,27 +34,57 @@ PYTHON = "python"
 _NOT_RUN = Judgement(outcome=Outcome.NOT_RUN, verdict=Verdict.UNKNOWN)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """Cells that differ along one axis only, the oldest version first, and the issues followed along them."""
+
+    stack: str
+    axis: str
+    fixed: Mapping[str, str]
+    cells: tuple[Measured, ...]
+    issues: tuple[str, ...]
+
+    @property
+    def versions(self) -> tuple[Version, ...]:
+        """The versions of the axis."""
+        return tuple(one.cell.versions[self.axis] for one in self.cells)
+
+
+def lines(matrix: Matrix, measured: Sequence[Measured]) -> tuple[Line, ...]:
+    """Return the lines along which the issues that were asked about are followed."""
+    stacks: dict[str, list[Measured]] = {}
+    for one in measured:
+        if one.cell.excluded is None:
+            stacks.setdefault(one.cell.stack, []).append(one)
+    followed: dict[tuple[str, str], list[str]] = {}
+    for issue in matrix.issues.values():
+        for name, axis in issue.subjects.items():
+            if any(issue.id in m.judgements for m in stacks.get(name, ())):
+                followed.setdefault((name, axis), []).append(issue.id)
+    return tuple(
+        Line(stack=name, axis=axis, fixed=fixed, cells=tuple(row), issues=tuple(issues))
+        for (name, axis), issues in followed.items()
+        for fixed, row in _rows(matrix.stacks[name], axis, stacks[name])
+    )
+
+
 def series(matrix: Matrix, measured: Sequence[Measured]) -> tuple[Series, ...]:
     """Return the series of every issue that was judged in a cell of a stack, in the order of the matrix.
 
     Excluded cells are no points; another cell without a judgement of the issue is a point that was not run.
     """
-    found: list[Series] = []
-    stacks: dict[str, list[Measured]] = {}
-    for one in measured:
-        if one.cell.excluded is None:
-            stacks.setdefault(one.cell.stack, []).append(one)
-    rows: dict[tuple[str, str], list[tuple[dict[str, str], list[Measured]]]] = {}  # by stack and axis
-    for issue in matrix.issues.values():
-        for name, axis in issue.subjects.items():
-            cells = stacks.get(name, [])
-            if not any(issue.id in m.judgements for m in cells):
-                continue
-            if (name, axis) not in rows:
-                rows[name, axis] = _rows(matrix.stacks[name], axis, cells)
-            for fixed, row in rows[name, axis]:
-                found.append(explain(matrix, _along(issue, name, axis, fixed, row), row))
-    return tuple(found)
+    found: dict[str, list[Series]] = {issue: [] for issue in matrix.issues}
+    for line in lines(matrix, measured):
+        believed = believe(line.issues, line.versions, line.cells)
+        for issue in line.issues:
+            one = _along(matrix.issues[issue], line, believed.get(issue))
+            found[issue].append(explain(matrix, one, line.cells))
+    order = {
+        (issue.id, stack): place for issue in matrix.issues.values() for place, stack in enumerate(issue.subjects)
+    }
+    return tuple(
+        one for issue in found for one in sorted(found[issue], key=lambda one: order[one.issue, one.stack])
+    )
 
 
 def _rows(stack: Stack, axis: str, cells: Sequence[Measured]) -> list[tuple[dict[str, str], list[Measured]]]:
@@ -51,7 +94,10 @@ def _rows(stack: Stack, axis: str, cells: Sequence[Measured]) -> list[tuple[dict
         values = _values(measured.cell)
         key = tuple((name, values[name]) for name in values if name in names)
         rows.setdefault(key, []).append(measured)
-    return [({name: str(value) for name, value in key}, rows[key]) for key in sorted(rows)]
+    return [
+        ({name: str(value) for name, value in key}, sorted(rows[key], key=lambda m: m.cell.versions[axis]))
+        for key in sorted(rows)
+    ]
 
 
 def _varying(stack: Stack, cells: Sequence[Measured]) -> set[str]:
@@ -70,26 +116,49 @@ def _values(cell: Cell) -> dict[str, Version]:
     return {PYTHON: Version(cell.python), **cell.versions}
 
 
-def _along(issue: Issue, stack: str, axis: str, fixed: Mapping[str, str], row: Sequence[Measured]) -> Series:
-    points = ordered([_point(issue, axis, measured) for measured in row])
-    return Series(
+def _along(issue: Issue, line: Line, believed: Believed | None) -> Series:
+    points = tuple(
+        _point(issue, version, measured, believed is not None and bool(believed.bad[at]))
+        for at, (version, measured) in enumerate(zip(line.versions, line.cells, strict=True))
+    )
+    found = Series(
         issue=issue.id,
-        stack=stack,
-        axis=axis,
-        fixed=fixed,
+        stack=line.stack,
+        axis=line.axis,
+        fixed=line.fixed,
         points=points,
         transitions=transitions(points),
         state=state(points),
     )
+    if believed is None:
+        return found
+    sure = tuple(_sure(one, line.versions, believed) for one in found.transitions)
+    return replace(found, transitions=sure, belief=believed.belief)
 
 
-def _point(issue: Issue, axis: str, measured: Measured) -> Point:
-    judgement = measured.judgements.get(issue.id, _NOT_RUN)
+def _point(issue: Issue, version: Version, measured: Measured, bad: bool) -> Point:  # noqa: FBT001 - a state
+    judged = measured.judged(issue.id) or (_NOT_RUN,)
+    seen = {one.verdict for one in judged}
+    # Where runs disagree, the model says which of them to believe; a single run is a fact to be shown.
+    believed = Verdict.BAD if bad else Verdict.GOOD
+    shown = [one for one in judged if one.verdict is believed] if len(seen) > 1 else judged
+    judgement = (shown or judged)[-1]
     return Point(
-        version=measured.cell.versions[axis],
+        version=version,
         cell=measured.cell.id,
         outcome=judgement.outcome,
         verdict=judgement.verdict,
         signature=judgement.signature,
         metrics=judgement.metrics,
+        bad=sum(one.verdict is Verdict.BAD for one in judged),
+        good=sum(one.verdict is Verdict.GOOD for one in judged),
     )
+
+
+def _sure(transition: Transition, versions: Sequence[Version], believed: Believed) -> Transition:
+    """Return a transition with the probability that it lies where it is told."""
+    new = versions.index(transition.version)
+    old = new if transition.after is None else versions.index(transition.after)
+    # Where no old state was seen, the claim is only that the version is bad.
+    chance = float(believed.change[old:new].sum() if new > old else believed.chance[new])
+    return replace(transition, confidence=min(1.0, chance))

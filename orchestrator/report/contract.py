@@ -12,10 +12,13 @@ from orchestrator.report import coverage
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from orchestrator.model import CellRow, Finding, Point, Report, Series, Transition
+    from orchestrator.model import Belief, CellRow, Finding, Point, Report, Series, Transition
 
 FORMAT = 1
 """Changes when a reader of the old format would misread the new one; new keys do not change it."""
+
+_DIGITS = 4
+"""Of a probability."""
 
 
 def render(report: Report) -> str:
@@ -31,6 +34,7 @@ def document(report: Report) -> dict[str, Any]:
         "results": [_result(one) for one in series],
         "findings": [_finding(one) for one in _sorted(report.findings)],
         "coverage": _coverage(report),
+        "search": None if report.searched is None else to_json(report.searched),
         "notices": list(coverage.notices(report)),
         "evidence": [_evidence(one) for one in series],
         "issues": {name: {"title": t.title, "link": t.link} for name, t in sorted(report.issues.items())},
@@ -62,7 +66,7 @@ def _transition(transition: Transition) -> dict[str, Any]:
         "after": None if transition.after is None else str(transition.after),
         "version": str(transition.version),
         "untested": [str(version) for version in transition.untested],
-        "confidence": transition.confidence,
+        "confidence": round(transition.confidence, _DIGITS),
     }
     if transition.after is not None:
         if transition.compare is not None:
@@ -92,7 +96,29 @@ def _evidence(series: Series) -> dict[str, Any]:
             }
             for transition in series.transitions
         ],
+        "belief": None if series.belief is None else _belief(series.belief),
+        "runs": {str(p.version): {"bad": p.bad, "good": p.good} for p in series.points if p.bad + p.good},
         "metrics": {str(p.version): to_json(dict(sorted(p.metrics.items()))) for p in series.points if p.metrics},
+    }
+
+
+def _belief(belief: Belief) -> dict[str, Any]:
+    gap = belief.gap
+    return {
+        "probability": round(belief.probability, _DIGITS),
+        "runs": belief.runs,
+        "flaky": belief.flaky,
+        "false_fail": round(belief.false_fail, _DIGITS),
+        "false_pass": round(belief.false_pass, _DIGITS),
+        "hidden": round(belief.hidden, _DIGITS),
+        "gap": None
+        if gap is None
+        else {
+            "after": str(gap.after),
+            "before": str(gap.before),
+            "untested": gap.untested,
+            "hidden": round(gap.hidden, _DIGITS),
+        },
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.model import Kind, Outcome, Verdict
 from orchestrator.pinpoint import collapse
-from orchestrator.report import words
+from orchestrator.report import certainty, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -76,6 +76,7 @@ def _facts(series: Series, transition: Transition, cells: Mapping[str, CellRow])
     old = points[transition.after] if transition.after is not None else None
     yield from _signatures(series, transition)
     yield from _metrics(old, new)
+    yield from _certainty(series, transition)
     if transition.compare:
         yield Fact(label="compare", text=transition.compare, is_link=True)
     if transition.culprit and old is not None:
@@ -105,6 +106,13 @@ def _signatures(series: Series, transition: Transition) -> Iterator[Fact]:
             label = "shows" if point.version == transition.version else f"from {point.version}"
             yield Fact(label=label, text=point.signature)
             shown = point.signature
+
+
+def _certainty(series: Series, transition: Transition) -> Iterator[Fact]:
+    sides = [p for p in series.points if p.version in (transition.after, transition.version) and p.bad + p.good]
+    if sides:
+        seen = words.conjunction([f"{words.plural(p.bad + p.good, 'run')} of {p.version}" for p in sides])
+        yield Fact(label="certainty", text=f"{certainty.percent(transition.confidence)}, with {seen}")
 
 
 def _metrics(old: Point | None, new: Point) -> Iterator[Fact]:
@@ -139,8 +147,10 @@ def unknowns(report: Report) -> tuple[Unknown, ...]:
     """Return what came to no verdict and why; missing devices and what was left out on purpose are told apart."""
     cells = {row.cell: row for row in report.cells}
     cell_wide: dict[tuple[Outcome | None, str | None], list[CellRow]] = {}
+    # What a search leaves out is left out on purpose.
+    plain = {None, Outcome.NO_DEVICE} | ({Outcome.NOT_RUN} if report.searched else set())
     for row in report.cells:
-        if row.excluded or row.outcome not in (None, Outcome.NO_DEVICE):
+        if row.excluded or row.outcome not in plain:
             cell_wide.setdefault((row.outcome, row.reason), []).append(row)
     found = [
         Unknown(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from orchestrator.pinpoint import collapse
-from orchestrator.report import coverage, evidence, words
+from orchestrator.report import certainty, coverage, evidence, words
 from orchestrator.report.clean import shorten
 from orchestrator.report.escape import in_html, link, markdown
 from orchestrator.report.grid import Grid, glyphs, grids
@@ -32,11 +32,13 @@ def render(report: Report) -> str:
             [
                 *(f"**{markdown(words.surprise(finding))}**" for finding in report.findings),
                 markdown(coverage.sentence(coverage.coverage(report.cells))),
+                *([markdown(certainty.search(report.searched))] if report.searched else ()),
                 *map(markdown, coverage.notices(report)),
             ]
         ),
         *(_grid(grid) for grid in shown),
         _legend(glyphs(shown)),
+        _certainty(report),
         *_evidence(report),
         _unknowns(report),
         f"<sub>{in_html(words.provenance(report.provenance))}</sub>",
@@ -102,6 +104,11 @@ def _grid(grid: Grid) -> str:
 def _legend(used: Iterable[str]) -> str:
     entries = [f"{markdown(glyph)} {words.LEGEND[glyph]}" for glyph in used]
     return f"<sub>{', '.join([*entries, '│ the state changes here'])}</sub>" if entries else ""
+
+
+def _certainty(report: Report) -> str:
+    sentences = certainty.sentences(report)
+    return _details("How sure", [f"- {markdown(sentence)}" for sentence in sentences]) if sentences else ""
 
 
 def _evidence(report: Report) -> Iterable[str]:

@@ -9,7 +9,7 @@ from tabulate import tabulate
 
 from orchestrator.model import State, Verdict
 from orchestrator.pinpoint import collapse
-from orchestrator.report import coverage, evidence, layout, words
+from orchestrator.report import certainty, coverage, evidence, layout, words
 from orchestrator.report.clean import shorten
 from orchestrator.report.grid import Grid, Mark, glyphs, grids
 from orchestrator.report.layout import Text
@@ -35,10 +35,17 @@ def render(report: Report, width: int, style: Style) -> str:
         _answer(report, width, style),
         *_paragraphs((words.surprise(finding) for finding in report.findings), width, style, "finding"),
         *_paragraphs(
-            [coverage.sentence(coverage.coverage(report.cells)), *coverage.notices(report)], width, style
+            [
+                coverage.sentence(coverage.coverage(report.cells)),
+                *([certainty.search(report.searched)] if report.searched else ()),
+                *coverage.notices(report),
+            ],
+            width,
+            style,
         ),
         *(_grid(grid, width, style) for grid in shown),
         _legend(glyphs(shown), width, style),
+        _certainty(report, width, style),
         _evidence(report, width, style),
         _unknowns(report, width, style),
         *_paragraphs([words.provenance(report.provenance)], width, style, "muted"),
@@ -119,6 +126,14 @@ def _legend(used: Iterable[str], width: int, style: Style) -> str:
     # An entry stays whole.
     text = layout.paragraph("   ".join(entry.replace(" ", layout.BLANK) for entry in entries), width)
     return "\n".join(style("muted", line) for line in text.splitlines())
+
+
+def _certainty(report: Report, width: int, style: Style) -> str:
+    sentences = certainty.sentences(report)
+    if not sentences:
+        return ""
+    lines = [layout.paragraph(sentence, width, rest="  ") for sentence in sentences]
+    return "\n".join([style("heading", "Certainty"), *lines])
 
 
 def _evidence(report: Report, width: int, style: Style) -> str:

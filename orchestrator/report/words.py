@@ -48,6 +48,7 @@ LEGEND = {
     "∅": "unresolvable",
     "⚒": "build failed",
     "○": "no device",
+    "·": "not run",
     "?": "other",
 }
 
@@ -60,6 +61,7 @@ _UNKNOWN = {
     Outcome.UNRESOLVABLE: "∅",
     Outcome.BUILD_FAILED: "⚒",
     Outcome.NO_DEVICE: "○",
+    Outcome.NOT_RUN: "·",
 }
 
 

@@ -45,8 +45,8 @@ class Store:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def lookup(self, environment: str, probes: Mapping[str, str]) -> dict[str, Recorded]:
-        """Return what is known of probes (node id to key) in an environment (by key).
+    def lookup(self, environment: str, probes: Mapping[str, str]) -> dict[str, tuple[Recorded, ...]]:
+        """Return all that is known of probes (node id to key) in an environment (by key), the oldest first.
 
         Raises:
             OrchestratorError: a newer version of this program wrote the file.
@@ -54,17 +54,17 @@ class Store:
         if not probes:
             return {}
         wanted = {key: probe for probe, key in probes.items()}
-        found: dict[str, Recorded] = {}
+        found: dict[str, list[Recorded]] = {}
         reader = _Reader()
         for line in self._lines(environment):
             probe = wanted.get(line.get("key", ""))
             if probe is None:
                 continue
             try:
-                found[probe] = reader.read(line)
+                found.setdefault(probe, []).append(reader.read(line))
             except ValueError:  # damaged, so not known: it is measured again
                 found.pop(probe, None)
-        return found
+        return {probe: tuple(recorded) for probe, recorded in found.items()}
 
     def record(self, environment: str, probes: Mapping[str, str], attempt: Attempt) -> None:
         """Keep an attempt, and those of its results that a second run would find again.

@@ -86,7 +86,7 @@ def test_now(letters: str, expected: str) -> None:
         (Outcome.BUILD_FAILED, Verdict.UNKNOWN, "⚒"),
         (Outcome.NO_DEVICE, Verdict.UNKNOWN, "○"),
         (Outcome.INFRA, Verdict.UNKNOWN, "?"),
-        (Outcome.NOT_RUN, Verdict.UNKNOWN, "?"),
+        (Outcome.NOT_RUN, Verdict.UNKNOWN, "·"),
     ],
 )
 def test_glyph(outcome: Outcome, verdict: Verdict, expected: str) -> None:

@@ -54,8 +54,8 @@ def test_a_result_is_found_again_with_its_imports(store: Store) -> None:
     failed = result(A, Outcome.FAIL, signature="s", message="m", duration=0.5, metrics={"mae": float("inf")})
     store.record(ENV, KEYS, made(failed, result(B)))
     assert Store(store.root).lookup(ENV, KEYS) == {
-        A: Recorded(attempt="cell-1", result=failed, imports=(TORCH,)),
-        B: Recorded(attempt="cell-1", result=result(B), imports=(TORCH,)),
+        A: (Recorded(attempt="cell-1", result=failed, imports=(TORCH,)),),
+        B: (Recorded(attempt="cell-1", result=result(B), imports=(TORCH,)),),
     }
 
 
@@ -66,10 +66,13 @@ def test_another_environment_or_key_finds_nothing(store: Store) -> None:
     assert store.lookup(ENV, {}) == {}
 
 
-def test_the_last_result_of_a_key_wins(store: Store) -> None:
+def test_every_result_of_a_key_is_found_the_oldest_first(store: Store) -> None:
     store.record(ENV, KEYS, made(result(A, Outcome.ERROR)))
     store.record(ENV, KEYS, made(result(A), attempt="cell-2"))
-    assert store.lookup(ENV, KEYS)[A] == Recorded(attempt="cell-2", result=result(A), imports=(TORCH,))
+    assert store.lookup(ENV, KEYS)[A] == (
+        Recorded(attempt="cell-1", result=result(A, Outcome.ERROR), imports=(TORCH,)),
+        Recorded(attempt="cell-2", result=result(A), imports=(TORCH,)),
+    )
 
 
 def test_results_of_several_attempts_keep_their_own_imports(store: Store) -> None:
@@ -78,7 +81,7 @@ def test_results_of_several_attempts_keep_their_own_imports(store: Store) -> Non
     for number, (probe, seen) in enumerate(zip(probes, [(TORCH,), (older,), (older, TORCH), ()], strict=True)):
         store.record(ENV, probes, dataclasses.replace(made(result(probe), attempt=f"cell-{number}"), imports=seen))
     found = store.lookup(ENV, probes)
-    assert [recorded.imports for recorded in found.values()] == [(TORCH,), (older,), (older, TORCH), ()]
+    assert [recorded.imports for (recorded,) in found.values()] == [(TORCH,), (older,), (older, TORCH), ()]
 
 
 def test_damaged_imports_cost_their_own_lines_only(store: Store) -> None:
@@ -86,17 +89,17 @@ def test_damaged_imports_cost_their_own_lines_only(store: Store) -> None:
     first, second = map(json.loads, lines(store).read_text().splitlines())
     for damaged in ([{"package": 7}], "torch", None):
         lines(store).write_text("".join(json.dumps(one) + "\n" for one in (first | {"imports": damaged}, second)))
-        assert store.lookup(ENV, KEYS) == {B: Recorded(attempt="cell-1", result=result(B), imports=(TORCH,))}
+        assert store.lookup(ENV, KEYS) == {B: (Recorded(attempt="cell-1", result=result(B), imports=(TORCH,)),)}
     del first["imports"]
     lines(store).write_text(json.dumps(first) + "\n")
-    assert store.lookup(ENV, KEYS)[A].imports == ()
+    assert store.lookup(ENV, KEYS)[A][0].imports == ()
 
 
 def test_only_what_was_measured_is_kept(store: Store) -> None:
     results = {Outcome(outcome): result(f"t.py::{outcome}", outcome) for outcome in Outcome}
     keys = {one.probe: f"{number:064x}" for number, one in enumerate(results.values())}
     store.record(ENV, keys, made(*results.values()))
-    found = {recorded.result.outcome for recorded in store.lookup(ENV, keys).values()}
+    found = {recorded.result.outcome for (recorded,) in store.lookup(ENV, keys).values()}
     assert found == {outcome for outcome in Outcome if outcome.measured}
 
 
@@ -119,7 +122,7 @@ def test_every_cut_of_the_last_line_costs_that_line_only(store: Store) -> None:
     store.record(ENV, KEYS, made(result(B, Outcome.FAIL), attempt="cell-2"))
     assert lines(store).read_bytes().startswith(whole[:second] + b'{"format"')
     assert all(json.loads(line) for line in lines(store).read_bytes().splitlines())
-    assert store.lookup(ENV, KEYS)[B].result.outcome is Outcome.FAIL
+    assert store.lookup(ENV, KEYS)[B][-1].result.outcome is Outcome.FAIL
 
 
 def test_a_file_that_is_one_cut_line_is_repaired(store: Store) -> None:
