@@ -86,14 +86,14 @@ def seek(shop: Workshop, options: Options, search: Search, field: Field, plan: P
         for issue, chance in zip(row.issues, row.posterior.probability, strict=True)
         if chance < search.goal.confidence
     )
-    known = sum(bool(one.attempts) for one in field.known.values())
     return Searched(
         runs=runs,
-        cells=known,
+        cells=field.attempted,
         of=len(field.known),
         confidence=search.goal.confidence,
         open=tuple(dict.fromkeys(unanswered)),
         stopped=stopped if unanswered else None,
+        single=search.prior.single,
     )
 
 
@@ -204,12 +204,12 @@ def _run_seconds(field: Field) -> float:
 def _doubted(rows: Sequence[Row], costs: Mapping[str, float]) -> tuple[str, ...]:
     """Return a cell whose few runs say something else than the answer does: a flake to be shown as one."""
     for row in rows:
-        net = np.where(row.posterior.path, row.bad - row.good, row.good - row.bad)
         runs = row.bad + row.good
-        doubted: NDArray[np.bool_] = ((runs > 0) & (runs < _MOST_DOUBTED) & (net <= 0)).any(axis=0)
-        for cell, wanted in zip(row.cells, doubted, strict=True):
-            if wanted and cell in costs:
-                return (cell,)
+        contrary = np.where(row.posterior.path, row.bad <= row.good, row.good <= row.bad)
+        doubted = np.flatnonzero(((runs > 0) & (runs < _MOST_DOUBTED) & contrary).any(axis=0))
+        for at in doubted:
+            if row.cells[at] in costs:
+                return (row.cells[at],)
     return ()
 
 

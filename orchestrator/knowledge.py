@@ -74,6 +74,22 @@ class Field:
     locked: Mapping[str, LockedCell | Unresolvable]
     known: dict[str, Known]
 
+    @property
+    def attempted(self) -> int:
+        """How many cells have any result."""
+        return sum(bool(one.attempts) for one in self.known.values())
+
+    def joined(self, other: Field) -> Field:
+        """Return the cells of two fields together."""
+        cells = {cell.id: cell for cell in (*self.cells, *other.cells)}
+        return Field(
+            selection=self.selection,
+            cells=tuple(cells.values()),
+            absent={**self.absent, **other.absent},
+            locked={**self.locked, **other.locked},
+            known={**self.known, **other.known},
+        )
+
     def measured(self, matrix: Matrix) -> tuple[Measured, ...]:
         """Judge every issue in every cell."""
         return tuple(self._judged(matrix, cell) for cell in self.cells)

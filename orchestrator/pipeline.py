@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import platform
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING
 
 from orchestrator.adaptive import Search, seek, worthwhile
 from orchestrator.errors import NothingSelectedError
+from orchestrator.hybrids import with_causes
 from orchestrator.knowledge import Field, survey
 from orchestrator.matrix import Selection, expand, select
 from orchestrator.measure import Options, measure, plan_for
@@ -50,7 +52,28 @@ def run(shop: Workshop, options: Options, search: Search | None = None) -> Repor
         )
     field = survey(shop, options.selection, cells)
     searched = _measure(shop, options, search, field, everything)
-    measured = field.measured(shop.matrix)
+    report = conclude(shop, field, everything, started, searched)
+    if search is None or searched is None:
+        return report
+    # Where several packages under test move together, the series alone cannot tell which of them it takes.
+    return replace(
+        report,
+        series=with_causes(
+            shop,
+            options,
+            field,
+            everything,
+            report.series,
+            search.goal.confidence,
+            lambda transition: len(transition.culprit) > 1,
+        ),
+    )
+
+
+def conclude(
+    shop: Workshop, field: Field, everything: Sequence[Cell], started: datetime, searched: Searched | None = None
+) -> Report:
+    """Answer for all cells of a field; `everything` is all cells of the matrix."""
     provenance = Provenance(
         tool=f"matrix-orchestrator {installed('matrix-orchestrator')}",
         matrix=digest(shop.matrix.path.read_text(encoding="utf-8-sig")),
@@ -59,7 +82,7 @@ def run(shop: Workshop, options: Options, search: Search | None = None) -> Repor
         host=f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} CPUs",
     )
     notices = (*shop.runtime.notices, *_warnings(field.locked.values()))
-    return answer(shop.matrix, measured, provenance, notices, everything, searched)
+    return answer(shop.matrix, field.measured(shop.matrix), provenance, notices, everything, searched)
 
 
 def _measure(

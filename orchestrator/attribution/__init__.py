@@ -1,4 +1,4 @@
-"""Which package a change comes from: cells that take some packages from the bad side and the rest from the good one."""
+"""Which package a change comes from: decided by cells that mix the good side with the bad one. Pure."""
 
 from orchestrator.attribution.attribution import Attributed, Attribution, Culprit, Observation, Witness
 from orchestrator.attribution.belief import Noise

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from orchestrator.attribution.belief import Belief, Noise, believe
-from orchestrator.attribution.hybrids import EXHAUSTIVE
 from orchestrator.attribution.choice import next_hybrid
+from orchestrator.attribution.hybrids import EXHAUSTIVE
 from orchestrator.attribution.suspects import suspects
 from orchestrator.attribution.witnesses import claims
 

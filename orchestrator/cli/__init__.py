@@ -29,6 +29,7 @@ Exit codes:
     cls=LazyGroup,
     modules={
         "run": "orchestrator.cli.run",
+        "bisect": "orchestrator.cli.bisect",
         "list": "orchestrator.cli.list",
         "plan": "orchestrator.cli.plan",
         "build": "orchestrator.cli.build",

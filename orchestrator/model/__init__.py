@@ -2,6 +2,8 @@
 
 from orchestrator.model.answer import (
     Belief,
+    Cause,
+    CauseKind,
     CellRow,
     Finding,
     Gap,
@@ -16,6 +18,7 @@ from orchestrator.model.answer import (
     Surprise,
     Topic,
     Transition,
+    Witness,
 )
 from orchestrator.model.cells import FROM_GIT, Cell, Distribution, Lock, LockedCell, Unresolvable, Wheel, digest
 from orchestrator.model.matrix import (
@@ -43,6 +46,8 @@ __all__ = [
     "Axis",
     "BaseImage",
     "Belief",
+    "Cause",
+    "CauseKind",
     "Cell",
     "CellRow",
     "Companion",
@@ -79,5 +84,6 @@ __all__ = [
     "Verdict",
     "VersionRange",
     "Wheel",
+    "Witness",
     "digest",
 ]

@@ -43,6 +43,48 @@ class Moved:
     after: str | None
 
 
+class CauseKind(StrEnum):
+    """How far hybrid cells separated what differs between the two sides of a transition."""
+
+    EXACT = "exact"
+    """One smallest set of packages, shown by witnesses."""
+    SET = "set"
+    """Several are possible, and no cell that can be installed separates them."""
+    ELSE = "else"
+    """No set of up to three packages explains what was seen."""
+    OPEN = "open"
+    """The search ended before it was known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """Hybrid cells that show one thing of a culprit: with exactly these packages from the bad side, what comes."""
+
+    taken: tuple[str, ...]
+    fails: bool
+    cells: tuple[str, ...]
+    """The hybrids that show it: that one itself, or what stands in for it where it cannot be installed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Which of the packages that differ between the two sides of a transition it takes, shown by hybrid cells."""
+
+    kind: CauseKind
+    packages: tuple[str, ...]
+    probability: float
+    """Of the most probable alternative."""
+    alternatives: tuple[tuple[tuple[str, ...], float], ...]
+    """What remains plausible with its probability, the most probable first; () is none of those described."""
+    differing: tuple[str, ...]
+    """All that differ; distributions that one of them requires exactly go with it."""
+    witnesses: tuple[Witness, ...] = ()
+    cells: int = 0
+    """Hybrids that were run."""
+    uninstallable: int = 0
+    """Hybrids that cannot be had."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
     """A change of state, between `after` (last version in the old state) and `version` (first in the new)."""
@@ -61,6 +103,8 @@ class Transition:
     """Packages under test that differ between the two cells; more than one cannot be told apart here."""
     moved: tuple[Moved, ...] = ()
     """What else differs between the two cells' locks."""
+    cause: Cause | None = None
+    """What hybrid cells say of the culprit, where they were run."""
     git_versions: tuple[str | None, str | None] = (None, None)
 
 
@@ -196,6 +240,8 @@ class Searched:
     """Issues without an answer of that confidence, each as "issue in stack"."""
     stopped: str | None = None
     """Why the search ended before every issue was answered."""
+    single: bool = False
+    """True where the state was taken to change once at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

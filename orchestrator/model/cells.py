@@ -37,6 +37,8 @@ class Cell:
     """Why this combination is not to be run; None for a cell that is."""
     commits: Mapping[str, str] = field(default_factory=dict)
     """Package to the full hash of the commit that it is built from, where it is no release."""
+    pinned: bool = False
+    """True where `requires` and `requirements` name an exact version of everything, so that no date matters."""
 
 
 FROM_GIT = "(git)"

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from orchestrator.model import Matrix, Package, Stack
     from orchestrator.pinpoint.measured import Measured
-    from orchestrator.versions import Version
 
 
 def explain(matrix: Matrix, series: Series, row: Sequence[Measured]) -> Series:
@@ -35,7 +34,7 @@ def explain(matrix: Matrix, series: Series, row: Sequence[Measured]) -> Series:
         explained.append(
             replace(
                 transition,
-                compare=compare_link(subject, after, version),
+                compare=compare_link(subject, _reference(subject, old), _reference(subject, new)),
                 culprit=tuple(name for name in under_test if _differs(matrix.packages[name], old, new)),
                 moved=_moved(old, new, {_distribution(matrix.packages[name]) for name in under_test}),
                 git_versions=(old.git_versions.get(series.axis), new.git_versions.get(series.axis)),
@@ -44,17 +43,20 @@ def explain(matrix: Matrix, series: Series, row: Sequence[Measured]) -> Series:
     return replace(series, transitions=tuple(explained))
 
 
-def compare_link(package: Package, after: Version, version: Version) -> str | None:
-    """Return the page that shows what changed between two releases, if the package's repository is known."""
-    if package.repository is None:
+def compare_link(package: Package, old: str | None, new: str | None) -> str | None:
+    """Return the page that shows what changed between two references, if they and the repository are known."""
+    if package.repository is None or old is None or new is None:
         return None
-    return f"{package.repository.rstrip('/')}/compare/{_tag(package, after)}...{_tag(package, version)}"
+    return f"{package.repository.rstrip('/')}/compare/{quote(old, safe='/+')}...{quote(new, safe='/+')}"
 
 
-def _tag(package: Package, version: Version) -> str:
-    # Not str.format, which would reach into attributes. Tags of some projects leave the local label out.
-    tag = package.tag.replace("{version}", str(version)).replace("{public}", version.public)
-    return quote(tag, safe="/+")
+def _reference(package: Package, measured: Measured) -> str | None:
+    """Return what the repository calls a version: the commit that it was built from, or its tag."""
+    commit = measured.cell.commits.get(package.name)
+    if commit is not None:
+        return commit
+    version = measured.cell.versions[package.name]
+    return measured.git_versions.get(package.name) if version.is_devrelease else package.release_tag(version)
 
 
 def _under_test(stack: Stack, subject: str) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def sentences(report: Report) -> tuple[str, ...]:
 def search(searched: Searched) -> str:
     """Return how a search went, in one sentence."""
     runs = f"searched: {words.plural(searched.runs, 'run')}, results in {searched.cells} of {searched.of} cells"
-    level = percent(searched.confidence)
+    level = f"{searched.confidence:.1%}" + (", one change at most assumed" if searched.single else "")
     if not searched.open:
         return f"{runs}; every issue is answered at {level}"
     why = f", because {searched.stopped}" if searched.stopped else ", and no cell that can be run tells more"

@@ -12,7 +12,7 @@ from orchestrator.report import coverage
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from orchestrator.model import Belief, CellRow, Finding, Point, Report, Series, Transition
+    from orchestrator.model import Belief, Cause, CellRow, Finding, Point, Report, Series, Transition
 
 FORMAT = 1
 """Changes when a reader of the old format would misread the new one; new keys do not change it."""
@@ -93,12 +93,28 @@ def _evidence(series: Series) -> dict[str, Any]:
                 "since_api": transition.since_api,
                 "moved": [to_json(moved) for moved in transition.moved],
                 "git_versions": list(transition.git_versions),
+                "cause": None if transition.cause is None else _cause(transition.cause),
             }
             for transition in series.transitions
         ],
         "belief": None if series.belief is None else _belief(series.belief),
         "runs": {str(p.version): {"bad": p.bad, "good": p.good} for p in series.points if p.bad + p.good},
         "metrics": {str(p.version): to_json(dict(sorted(p.metrics.items()))) for p in series.points if p.metrics},
+    }
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    return {
+        "kind": cause.kind.value,
+        "packages": list(cause.packages),
+        "probability": round(cause.probability, _DIGITS),
+        "alternatives": [
+            {"packages": list(one), "probability": round(chance, _DIGITS)} for one, chance in cause.alternatives
+        ],
+        "differing": list(cause.differing),
+        "witnesses": [to_json(witness) for witness in cause.witnesses],
+        "cells": cause.cells,
+        "uninstallable": cause.uninstallable,
     }
 
 

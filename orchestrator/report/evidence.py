@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orchestrator.model import Kind, Outcome, Verdict
+from orchestrator.model import CauseKind, Kind, Outcome, Verdict
 from orchestrator.pinpoint import collapse
 from orchestrator.report import certainty, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from orchestrator.model import CellRow, Moved, Point, Report, Series, Transition
+    from orchestrator.model import Cause, CellRow, Moved, Point, Report, Series, Transition
     from orchestrator.pinpoint import Group
 
 MOVED_SHOWN = 5
@@ -81,6 +81,8 @@ def _facts(series: Series, transition: Transition, cells: Mapping[str, CellRow])
         yield Fact(label="compare", text=transition.compare, is_link=True)
     if transition.culprit and old is not None:
         yield Fact(label="culprit", text=_culprit(transition, cells.get(old.cell), cells.get(new.cell)))
+    if transition.cause is not None:
+        yield from _cause(transition.cause)
     if transition.moved:
         moved = words.bounded([_moved(one) for one in transition.moved], MOVED_SHOWN + 1)
         yield Fact(label="also moved", text=words.conjunction(moved))
@@ -128,7 +130,31 @@ def _culprit(transition: Transition, old: CellRow | None, new: CellRow | None) -
         before, after = (row.versions.get(package) if row else None for row in (old, new))
         names.append(f"{package} {before} → {after}" if before and after else package)
     text = words.conjunction(names, "or")
-    return f"{text}: no cell here separates them" if len(names) > 1 else text
+    return f"{text}: no cell here separates them" if len(names) > 1 and transition.cause is None else text
+
+
+def _cause(cause: Cause) -> Iterator[Fact]:
+    """Say what hybrid cells told of the packages that moved."""
+    text = words.conjunction(cause.packages) if cause.packages else ""
+    runs = words.plural(cause.cells, "hybrid cell")
+    match cause.kind:
+        case CauseKind.EXACT:
+            together = " together" if len(cause.packages) > 1 else ""
+            text = f"it takes {text}{together} ({certainty.percent(cause.probability)}, {runs})"
+        case CauseKind.SET:
+            shares = [
+                f"{' with '.join(one) or 'something else'} {chance:.0%}" for one, chance in cause.alternatives
+            ]
+            text = f"{words.conjunction(shares, 'or')}: no cell that can be installed separates them ({runs})"
+        case CauseKind.ELSE:
+            text = f"no set of up to three packages explains what {runs} showed; the smallest that fails: {text}"
+        case CauseKind.OPEN:
+            text = f"one of {text}: the search ended before it was known ({runs})"
+    yield Fact(label="cause", text=text)
+    for witness in cause.witnesses:
+        taken = words.conjunction(witness.taken) if witness.taken else "nothing"
+        verb = "fails" if witness.fails else "passes"
+        yield Fact(label="witness", text=f"{verb} with {taken} of the bad side: {', '.join(witness.cells)}")
 
 
 def _moved(moved: Moved) -> str:

@@ -28,7 +28,8 @@ def test_compare_link_follows_the_tag_pattern(tag: str, expected: str) -> None:
     package = Package(
         name="ipex", distribution="ipex", module="ipex", repository="https://example.org/ipex/", tag=tag
     )
-    link = compare_link(package, Version("2.1.10+xpu"), Version("2.3.110+xpu"))
+    tags = [package.release_tag(Version(text)) for text in ("2.1.10+xpu", "2.3.110+xpu")]
+    link = compare_link(package, *tags)
     assert link == f"https://example.org/ipex/compare/{expected}"
 
 
