@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orchestrator.measure import measure
+from orchestrator.knowledge import settle
+from orchestrator.measure import measure, plan_for
 from orchestrator.model import Searched, Verdict
 from orchestrator.narrowing import Narrowing
 from orchestrator.pinpoint import Line, lines
@@ -27,10 +28,14 @@ if TYPE_CHECKING:
     from orchestrator.execute.port import Plan
     from orchestrator.knowledge import Field, Known
     from orchestrator.measure import Options
+    from orchestrator.model import Cell
     from orchestrator.workshop import Workshop
 
 RUN_SECONDS = 5.0
 """What one run of a cell's probes may take, as long as none is known."""
+
+SOURCE_SECONDS = 60.0
+"""What it may take to make a cell that is not locked yet."""
 
 _MOST_RUNS = 10
 """Runs per cell, on average, after which a search gives up: what it cannot tell by then is too noisy."""
@@ -60,24 +65,33 @@ class Search:
     """Cells whose state the user gives, for all issues."""
 
 
-def seek(shop: Workshop, options: Options, search: Search, field: Field, plan: Plan) -> Searched:
-    """Run cells until every issue is answered, nothing more can be learned, or the budget is used."""
+def seek(shop: Workshop, options: Options, search: Search, field: Field, everything: Sequence[Cell]) -> Searched:
+    """Run cells until every issue is answered, nothing more can be learned, or the budget is used.
+
+    `everything` is all cells of the matrix.
+    """
     begun = time.monotonic()
     runs = 0
+    plan = plan_for(shop, field.known, everything)
     narrowing = Narrowing(shop.observer, search.goal)
     while True:
         found = lines(shop.matrix, field.measured(shop.matrix))
         rows = [row_of(line, search) for line in found]
         costs = _costs(shop, field, plan)
         batch = choose(rows, search.goal, costs, options.width, seed=runs) or _doubted(rows, costs)
-        stopped = _stopped(shop, search, runs, time.monotonic() - begun, len(field.known))
+        stopped = _stopped(shop, search, runs, time.monotonic() - begun, len(field.cells))
         following = () if stopped else tuple(dict.fromkeys(batch))
-        narrowing.tell(found, rows, [(c, not _building(shop, field.known[c], plan)) for c in following])
+        narrowing.tell(found, rows, [(cell, _warm(shop, field, cell, plan)) for cell in following])
         if stopped is not None or not batch:
             break
         if search.budget.runs is not None:
-            batch = batch[: search.budget.runs - runs]
-        wanted = [(field.known[cell], field.known[cell].probes) for cell in dict.fromkeys(batch)]
+            following = following[: search.budget.runs - runs]
+        if new := [cell for cell in field.later if cell.id in following]:
+            settle(shop, field, new)
+            plan = plan_for(shop, field.known, everything)
+        wanted = [(one, one.probes) for cell in following if (one := field.known.get(cell)) is not None]
+        if not wanted:
+            continue
         measure(shop, options, wanted, plan)
         runs += len(wanted)
     unanswered = tuple(
@@ -89,7 +103,7 @@ def seek(shop: Workshop, options: Options, search: Search, field: Field, plan: P
     return Searched(
         runs=runs,
         cells=field.attempted,
-        of=len(field.known),
+        of=len(field.known) + len(field.later),
         confidence=search.goal.confidence,
         open=tuple(dict.fromkeys(unanswered)),
         stopped=stopped if unanswered else None,
@@ -184,7 +198,13 @@ def _history(row: Row, random: np.random.Generator) -> NDArray[np.bool_]:
 def _costs(shop: Workshop, field: Field, plan: Plan) -> dict[str, float]:
     """Return the seconds that each cell that can be run takes: what is to be built for it, and the run."""
     run = _run_seconds(field)
-    return {cell: _building(shop, one, plan) + run for cell, one in field.known.items()}
+    costs = {cell: _building(shop, one, plan) + run for cell, one in field.known.items()}
+    return costs | {cell.id: SOURCE_SECONDS + run for cell in field.later}
+
+
+def _warm(shop: Workshop, field: Field, cell: str, plan: Plan) -> bool:
+    one = field.known.get(cell)
+    return one is not None and _building(shop, one, plan) == 0
 
 
 def _building(shop: Workshop, one: Known, plan: Plan) -> float:

@@ -11,7 +11,6 @@ from orchestrator.errors import ConfigError, NothingSelectedError, OrchestratorE
 from orchestrator.hybrids import with_causes
 from orchestrator.knowledge import Field, survey
 from orchestrator.matrix import cell_at, expand
-from orchestrator.measure import Options, plan_for
 from orchestrator.model import Cell, Kind, Report, Transition, Verdict
 from orchestrator.pinpoint import Line, lines, series
 from orchestrator.pipeline import choose, conclude
@@ -21,6 +20,10 @@ from orchestrator.sources import commits
 from orchestrator.versions import Version
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from orchestrator.measure import Options
+
     from orchestrator.workshop import Workshop
 
 
@@ -56,23 +59,29 @@ def bisect(shop: Workshop, options: Options, search: Search, question: Question)
     field = survey(shop, options.selection, choose(shop.matrix, everything, options.selection))
     line = _line(shop, field, question.issue)
     field, search = _between(shop, field, line, search, question)
-    searched = seek(shop, options, search, field, plan_for(shop, field.known, everything))
+    searched = seek(shop, options, search, field, everything)
     notices: list[str] = []
+    history: Mapping[Version, str] = {}
     found = _change(shop, field, question)
     if found is not None and not shop.cancel.is_set() and (question.nightlies or question.commits):
-        extras, notices = _finer(shop, line, found, question)
+        extras, history, notices = _finer(shop, line, found, question)
         if extras:
             ends = {found.after, found.version}
             sides = [cell for cell in field.cells if cell.versions[line.axis] in ends]
-            inner = survey(shop, options.selection, [*sides, *extras])
-            more = seek(shop, options, search, inner, plan_for(shop, inner.known, everything))
+            inner = survey(shop, options.selection, sides, later=extras)
+            more = seek(shop, options, search, inner, everything)
             field = field.joined(inner)
-            searched = replace(more, runs=more.runs + searched.runs, of=len(field.known), cells=field.attempted)
+            of = len(field.known) + len(field.later)
+            searched = replace(more, runs=more.runs + searched.runs, of=of, cells=field.attempted)
     report = conclude(shop, field, everything, started, searched)
     causes = with_causes(
         shop, options, field, everything, report.series, search.goal.confidence, lambda one: len(_moving(one)) > 1
     )
-    return replace(report, series=causes, notices=(*report.notices, *notices))
+    named = tuple(
+        replace(one, transitions=tuple(replace(t, commit=history.get(t.version)) for t in one.transitions))
+        for one in causes
+    )
+    return replace(report, series=named, notices=(*report.notices, *notices))
 
 
 def sentence(report: Report, question: Question) -> str:
@@ -83,8 +92,7 @@ def sentence(report: Report, question: Question) -> str:
     if not found:
         return f"no culprit: {one.issue} was not {kind.value} along {one.axis}; now {words.now(one)}"
     change = found[-1]
-    where = words.place(change).replace(str(change.version), f"{one.axis} {change.version}", 1)
-    return f"{one.issue} was {kind.value} {'' if where.startswith(('in ', '≤')) else 'in '}{where}"
+    return f"{one.issue} was {words.change(change)}, along {one.axis}"
 
 
 def _moving(transition: Transition) -> set[str]:
@@ -140,11 +148,13 @@ def _change(shop: Workshop, field: Field, question: Question) -> Transition | No
     return found[-1] if found else None
 
 
-def _finer(shop: Workshop, line: Line, found: Transition, question: Question) -> tuple[list[Cell], list[str]]:
-    """Return the cells between the two releases of a change, and what the user should know of them."""
+def _finer(
+    shop: Workshop, line: Line, found: Transition, question: Question
+) -> tuple[list[Cell], Mapping[Version, str], list[str]]:
+    """Return the cells between the two releases of a change, the commits in words, and what to tell the user."""
     package, after = shop.matrix.packages[line.axis], found.after
     if after is None:
-        return [], []
+        return [], {}, []
     between = f"between {line.axis} {after} and {found.version}"
     try:
         if question.nightlies:
@@ -158,16 +168,17 @@ def _finer(shop: Workshop, line: Line, found: Transition, question: Question) ->
                 python=line.cells[0].cell.python,
             )
             cells = [_at(shop, line, one.version, before=found.version) for one in builds]
-            return cells, [f"{words.plural(len(cells), 'nightly build')} {between} looked at"]
+            return cells, {}, [f"there are {words.plural(len(cells), 'nightly build')} {between}"]
         if package.git is None:
-            return [], []
+            return [], {}, []
         history = commits(package, shop.store.root / "cache", after, found.version, cancel=shop.cancel)
     except OrchestratorError as error:
         # What is known of the releases is not lost for it.
-        return [], [f"not looked at {between}: {error}"]
+        return [], {}, [f"nothing finer than releases: {error}"]
     shop.observer.phase(f"{words.plural(len(history), 'commit')} {between}")
     cells = [_at(shop, line, one.version, before=found.version, sha=one.sha) for one in history]
-    return cells, [f"{words.plural(len(cells), 'commit')} {between} looked at"]
+    said = {one.version: f"{one.sha} of {one.date:%Y-%m-%d}: {one.subject}" for one in history}
+    return cells, said, [f"there are {words.plural(len(cells), 'commit')} {between}"]
 
 
 def _at(

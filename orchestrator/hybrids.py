@@ -146,8 +146,9 @@ class _Hybrids:
         self._everything = everything
         self._sides = sides
         self._parts = {unit.name: unit for unit in parts}
-        self.cells: dict[frozenset[str], str] = {}
-        """The id of every hybrid that was run."""
+        good, bad = (side.cell.id for side in sides)
+        self.cells: dict[frozenset[str], str] = {frozenset(): good, frozenset(self._parts): bad}
+        """The id of every hybrid that was run, the two sides among them."""
 
     def run(self, taken: frozenset[str], issue: str) -> tuple[int, int] | None:
         """Run a hybrid, if it was not; return how often it failed and passed, None where it tells nothing."""

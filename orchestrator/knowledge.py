@@ -71,8 +71,18 @@ class Field:
     cells: tuple[Cell, ...]
     absent: Mapping[str, str]
     """Stacks whose device is not here, with the reason."""
-    locked: Mapping[str, LockedCell | Unresolvable]
+    locked: dict[str, LockedCell | Unresolvable]
+    """Grows where cells are left for later."""
     known: dict[str, Known]
+
+    @property
+    def later(self) -> tuple[Cell, ...]:
+        """The cells that can be run, as far as is known, and are not locked yet."""
+        return tuple(
+            one
+            for one in self.cells
+            if one.excluded is None and one.stack not in self.absent and one.id not in self.locked
+        )
 
     @property
     def attempted(self) -> int:
@@ -110,9 +120,10 @@ class Field:
             outcome = Outcome.INFRA if locked.transient else Outcome.UNRESOLVABLE
             results = blanket(probes, outcome, reason := locked.reason)
         else:
-            one = self.known[cell.id]
-            lock, imports, attempts = one.lock, one.imports, tuple(one.attempts.values())
-            results = {**blanket(probes, Outcome.NOT_RUN, "it was not run"), **one.results}
+            results = blanket(probes, Outcome.NOT_RUN, "it was not run")
+            if (one := self.known.get(cell.id)) is not None:
+                lock, imports, attempts = one.lock, one.imports, tuple(one.attempts.values())
+                results |= one.results
         runs = {issue.id: _runs(issue, attempts, results) for issue in asked(matrix, cell, self.selection)}
         return Measured(
             cell=cell,
@@ -125,20 +136,26 @@ class Field:
         )
 
 
-def survey(shop: Workshop, selection: Selection, cells: Sequence[Cell]) -> Field:
-    """Lock cells as far as they can be run here, and recall what is known of them."""
+def survey(shop: Workshop, selection: Selection, cells: Sequence[Cell], *, later: Sequence[Cell] = ()) -> Field:
+    """Lock cells as far as they can be run here, and recall what is known of them.
+
+    Those that are left for `later` are locked when a search chooses them, because that costs much: the wheel of a
+    commit has to be built for it.
+    """
     stacks = {cell.stack for cell in cells}
     absent = {name: why for name in stacks if (why := missing(shop.matrix.stacks[name].device)) is not None}
+    field = Field(selection=selection, cells=(*cells, *later), absent=absent, locked={}, known={})
     here = [cell for cell in cells if cell.excluded is None and cell.stack not in absent]
-    shop.observer.phase(f"resolving {len(here)} cells")
-    locked = {one.cell.id: one for one in shop.resolver.resolve(here)}
-    return Field(
-        selection=selection,
-        cells=tuple(cells),
-        absent=absent,
-        locked=locked,
-        known=_recall(shop, selection, [one for one in locked.values() if isinstance(one, LockedCell)]),
-    )
+    shop.observer.phase(f"resolving {len(here)} {'cell' if len(here) == 1 else 'cells'}")
+    settle(shop, field, here)
+    return field
+
+
+def settle(shop: Workshop, field: Field, cells: Sequence[Cell]) -> None:
+    """Lock cells of a field and recall what is known of them."""
+    locked = shop.resolver.resolve(cells)
+    field.locked.update((one.cell.id, one) for one in locked)
+    field.known.update(_recall(shop, field.selection, [one for one in locked if isinstance(one, LockedCell)]))
 
 
 def probes_of(matrix: Matrix, cell: Cell, selection: Selection) -> tuple[str, ...]:

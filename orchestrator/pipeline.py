@@ -95,7 +95,7 @@ def _measure(
         return None
     plan = plan_for(shop, field.known, everything)
     if search is not None and (search.always or worthwhile(shop, search, field, plan)):
-        return seek(shop, options, search, field, plan)
+        return seek(shop, options, search, field, everything)
     shop.observer.phase(f"measuring {len(missing)} of {len(field.known)} cells, {options.width} at once")
     measure(shop, options, missing, plan)
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
 _TICK = 0.2
 _TAIL = 16 * 1024
+# Settings of the caller's shell that would bend an answer without a trace in the lock.
+_FOREIGN_SETTINGS = (
+    "UV_EXCLUDE_NEWER", "UV_RESOLUTION", "UV_PRERELEASE", "UV_CONSTRAINT", "UV_OVERRIDE", "UV_EXTRA_INDEX_URL",
+    "UV_INDEX", "UV_INDEX_STRATEGY", "UV_FIND_LINKS", "UV_TORCH_BACKEND", "UV_PYTHON", "VIRTUAL_ENV",
+)  # fmt: skip
 
 
 class UvError(Exception):
@@ -28,14 +34,22 @@ class UvError(Exception):
         self.stopped = stopped
 
 
+def neutral_environment() -> dict[str, str]:
+    """Return the host's environment without what would bend the choice of versions."""
+    return {name: value for name, value in os.environ.items() if name not in _FOREIGN_SETTINGS}
+
+
 def run_uv(
     arguments: Sequence[str],
     *,
     timeout: float,
     cancel: Event | None = None,
     environment: Mapping[str, str] | None = None,
+    own_session: bool = False,
 ) -> str:
     """Run uv and return what it printed, in the host's environment without uv's files of settings or in another.
+
+    With `own_session`, what uv has started is ended with it.
 
     Raises:
         UvError: it failed, took too long, or `cancel` was set.
@@ -50,6 +64,7 @@ def run_uv(
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                start_new_session=own_session,
             )
         except OSError as error:
             raise UvError(f"uv cannot be started: {error}") from error
@@ -63,6 +78,8 @@ def run_uv(
             elif time.monotonic() > deadline:
                 why = f"not done after {timeout:.0f} s"
         if why is not None:
+            if own_session:
+                os.killpg(process.pid, signal.SIGKILL)  # not reaped yet: the group is there
             process.kill()
             process.wait()
         output.seek(max(0, output.seek(0, os.SEEK_END) - _TAIL))

@@ -106,6 +106,8 @@ class Transition:
     cause: Cause | None = None
     """What hybrid cells say of the culprit, where they were run."""
     git_versions: tuple[str | None, str | None] = (None, None)
+    commit: str | None = None
+    """Hash, date and subject of the commit that is the new version, where it is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

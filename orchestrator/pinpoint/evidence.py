@@ -65,6 +65,8 @@ def _under_test(stack: Stack, subject: str) -> tuple[str, ...]:
 
 
 def _differs(package: Package, old: Measured, new: Measured) -> bool:
+    if old.cell.commits.get(package.name) != new.cell.commits.get(package.name):
+        return True  # whatever their wheels call themselves
     if old.lock is None or new.lock is None:
         # Without locks, what was asked for is all that is known.
         return old.cell.requires.get(package.name) != new.cell.requires.get(package.name)

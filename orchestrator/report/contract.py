@@ -93,6 +93,7 @@ def _evidence(series: Series) -> dict[str, Any]:
                 "since_api": transition.since_api,
                 "moved": [to_json(moved) for moved in transition.moved],
                 "git_versions": list(transition.git_versions),
+                "commit": transition.commit,
                 "cause": None if transition.cause is None else _cause(transition.cause),
             }
             for transition in series.transitions

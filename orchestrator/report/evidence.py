@@ -81,6 +81,8 @@ def _facts(series: Series, transition: Transition, cells: Mapping[str, CellRow])
         yield Fact(label="compare", text=transition.compare, is_link=True)
     if transition.culprit and old is not None:
         yield Fact(label="culprit", text=_culprit(transition, cells.get(old.cell), cells.get(new.cell)))
+    if transition.commit is not None:
+        yield Fact(label="commit", text=transition.commit)
     if transition.cause is not None:
         yield from _cause(transition.cause)
     if transition.moved:

@@ -21,6 +21,10 @@ CLOSED = 0.3
 
 In simulations 0.2 to 0.5 are alike, and all are better than 0 at the same number of runs."""
 
+_TELLING = 0.3
+"""A cell that tells less than this share of what another one does is not run, however cheap it is: runs that cost
+next to nothing and tell next to nothing would go on for ever."""
+
 _SCENARIOS = 4
 
 
@@ -31,16 +35,19 @@ class Goal:
     confidence: float = 0.95
     """The least probability of all its states together."""
     confirm: int = 0
-    """How many more runs than one each side of a change has to show."""
+    """How many more runs than one have to show each side of a change."""
+    patience: int = 400
+    """How many runs an issue gets before it is given up: some probes are too flaky for any answer."""
 
 
 def open_issues(row: Row, goal: Goal) -> NDArray[np.bool_]:
     """Return which issues (J,) of a row need more runs, as far as runs can help."""
-    unanswered: NDArray[np.bool_] = ~row.answered(goal.confidence) & (
-        row.posterior.information.max(axis=1, initial=0.0) > 0
-    )
+    posterior = row.posterior
+    unanswered: NDArray[np.bool_] = ~row.answered(goal.confidence)
     if goal.confirm:
         unanswered |= row.unconfirmed(goal.confirm).any(axis=1)
+    unanswered &= posterior.information.max(axis=1, initial=0.0) > 0
+    unanswered &= (row.bad + row.good).sum(axis=1) < goal.patience
     return unanswered
 
 
@@ -56,21 +63,26 @@ def choose(
     futures = [list(rows)]
     random = np.random.default_rng(seed)
     while len(chosen) < count:
-        scores: dict[str, float] = {}
+        told: dict[str, float] = {}
         for future in futures:
-            for cell, score in _scores(future, goal, costs).items():
-                scores[cell] = scores.get(cell, 0.0) + score / len(futures)
-        best = max(scores, key=lambda cell: scores[cell], default=None)
-        if best is None or scores[best] <= 0:
+            for cell, bits in _worth(future, goal, costs).items():
+                told[cell] = told.get(cell, 0.0) + bits / len(futures)
+        most = max(told.values(), default=0.0)
+        if most <= 0:
             break
+        best = max(
+            (cell for cell, bits in told.items() if bits >= _TELLING * most),
+            key=lambda cell: told[cell] / costs[cell],
+        )
         chosen.append(best)
         if len(chosen) < count:
             futures = _futures(futures, best, random)
     return tuple(chosen)
 
 
-def _scores(rows: Sequence[Row], goal: Goal, costs: Mapping[str, float]) -> dict[str, float]:
-    scores: dict[str, float] = {}
+def _worth(rows: Sequence[Row], goal: Goal, costs: Mapping[str, float]) -> dict[str, float]:
+    """Return what one more run of each cell is expected to tell, in bits."""
+    told: dict[str, float] = {}
     waiting = [open_issues(row, goal) for row in rows]
     if not any(one.any() for one in waiting):
         return {}
@@ -78,13 +90,13 @@ def _scores(rows: Sequence[Row], goal: Goal, costs: Mapping[str, float]) -> dict
         posterior = row.posterior
         worth = np.where(open_, 1.0, CLOSED) @ posterior.information
         if goal.confirm:
-            answered = row.answered(goal.confidence)
+            answered = row.answered(goal.confidence) & open_
             # Once nothing else is open, confirming has to go on, however sure the model is already.
             worth += (row.unconfirmed(goal.confirm) & answered[:, None]).sum(axis=0)
         for cell, value in zip(row.cells, worth, strict=True):
             if cell in costs:
-                scores[cell] = scores.get(cell, 0.0) + float(value) / costs[cell]
-    return scores
+                told[cell] = told.get(cell, 0.0) + float(value)
+    return told
 
 
 def _futures(futures: Sequence[Sequence[Row]], cell: str, random: np.random.Generator) -> list[list[Row]]:
