@@ -49,7 +49,7 @@ def open_workshop(
     try:
         shop = Workshop(
             matrix=matrix,
-            resolver=Resolver(matrix, cache, refresh=refresh, offline=offline),
+            resolver=Resolver(matrix, cache, refresh=refresh, offline=offline, cancel=cancel),
             runtime=runtime,
             wheels=wheels,
             store=Store(root),

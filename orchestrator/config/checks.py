@@ -14,9 +14,11 @@ from orchestrator.model import DEFAULT_INDEX
 from orchestrator.versions import parse_version
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from orchestrator.config.document import Document
+    from orchestrator.config.packages import DeviceName
     from orchestrator.config.places import Keys, Problem
     from orchestrator.config.schema import Axes, Companion, File, Stack
 
@@ -57,13 +59,20 @@ def _packages(findings: Findings, file: File) -> None:
         at = ("packages", name)
         if package.module is None and not module_name(name).replace(".", "_").isidentifier():
             findings.add(at, f"{module_name(name)} cannot be imported: add `import`", of_key=True)
-        for device, indexes in package.indexes.items():
-            listed: list[tuple[str, Keys]] = [
-                (index, (*at, "indexes", device, i)) for i, index in enumerate(indexes)
-            ]
-            for index, keys in listed:
-                findings.known(index, known, keys, "there is no index")
-            findings.distinct(listed, "index")
+        _listed_indexes(findings, known, package.indexes, (*at, "indexes"))
+        if package.versions is not None:
+            declared = findings.document.names("indexes")
+            _listed_indexes(findings, declared, package.versions.nightlies or {}, (*at, "versions", "nightlies"))
+
+
+def _listed_indexes(
+    findings: Findings, known: Iterable[str], of_devices: Mapping[DeviceName, list[str]], at: Keys
+) -> None:
+    for device, indexes in of_devices.items():
+        listed: list[tuple[str, Keys]] = [(index, (*at, device, i)) for i, index in enumerate(indexes)]
+        for index, keys in listed:
+            findings.known(index, known, keys, "there is no index")
+        findings.distinct(listed, "index")
 
 
 def module_name(package: str) -> str:

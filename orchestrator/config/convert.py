@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from orchestrator import model
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from orchestrator.config.schema import Companion, File, Issue, Package, Stack
+    from orchestrator.config.packages import Package
+    from orchestrator.config.schema import Companion, File, Issue, Stack
     from orchestrator.versions import Version
 
 
@@ -29,7 +31,7 @@ def convert(file: File, path: Path) -> model.Matrix:
         probes=(directory / file.probes).resolve(),
         images=(directory / file.images.dockerfiles).resolve(),
         registry=file.images.registry,
-        packages={name: _package(name, package) for name, package in file.packages.items()},
+        packages={name: _package(name, package, directory) for name, package in file.packages.items()},
         indexes=file.indexes,
         stacks={name: _stack(name, stack, next(iter(bases))) for name, stack in file.stacks.items()},
         issues={name: _issue(name, issue) for name, issue in file.issues.items()},
@@ -39,7 +41,8 @@ def convert(file: File, path: Path) -> model.Matrix:
     )
 
 
-def _package(name: str, package: Package) -> model.Package:
+def _package(name: str, package: Package, directory: Path) -> model.Package:
+    finer = package.versions
     return model.Package(
         name=name,
         distribution=package.distribution or name,
@@ -47,7 +50,17 @@ def _package(name: str, package: Package) -> model.Package:
         repository=package.repository,
         tag=package.tag,
         indexes={model.Device(device): tuple(indexes) for device, indexes in package.indexes.items()},
+        git=None if finer is None or finer.git is None else _repository(finer.git, directory),
+        build_requires=() if finer is None else tuple(finer.build_requires),
+        build_environment={} if finer is None else finer.build_environment,
+        nightlies={
+            model.Device(device): tuple(indexes) for device, indexes in ((finer and finer.nightlies) or {}).items()
+        },
     )
+
+
+def _repository(given: str, directory: Path) -> str:
+    return given if "://" in given else os.path.realpath(directory / given)
 
 
 def _stack(name: str, stack: Stack, first_python: str) -> model.Stack:

@@ -153,6 +153,17 @@ def _index_url(text: str) -> str:
     return _url("https|http|file").parse(text)
 
 
+def _git(text: str) -> str:
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
+        if not text.startswith("https:"):
+            raise ValueError(f"{shown(text)} is not a git repository: write an https URL or a path")
+        return _https.parse(text)
+    if text.startswith("-"):
+        raise ValueError(f"{shown(text)} reads like an option: write {shown(f'./{text}')}")
+    return _filled(text)
+
+
+_https = _url("https")
 Name = Annotated[str, Scalar(parse=_name, schema={"pattern": f"^{_NAME}$"})]
 PackageName = Annotated[str, Scalar(parse=_package, schema={"pattern": f"^{_PACKAGE}$"})]
 PackageReference = Annotated[str, matching(_PACKAGE, "a package name: letters, digits, '.', '_' and '-'")]
@@ -160,7 +171,8 @@ Distribution = Annotated[str, matching(_PACKAGE, "the name of a distribution")]
 Module = Annotated[str, Scalar(parse=_module, schema={"pattern": r"^[A-Za-z_][A-Za-z0-9_.]*$"})]
 IndexName = Annotated[str, matching(r"[a-z0-9][a-z0-9._-]{0,63}", "the name of an index: a-z, 0-9, '.', '_', '-'")]
 IndexUrl = Annotated[str, Scalar(parse=_index_url, schema={"pattern": "^(https|http|file)://"}, longest=500)]
-Repository = Annotated[str, _url("https")]
+Repository = Annotated[str, _https]
+GitRepository = Annotated[str, Scalar(parse=_git, longest=500)]
 Link = Annotated[str, _url("https|http", rest=_QUERY)]
 Tag = Annotated[str, Scalar(parse=_tag, schema={"pattern": r"\{(version|public)\}"})]
 Image = Annotated[str, matching(_IMAGE, "the name of an image, like python:3.11-slim")]

@@ -7,31 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from orchestrator.config import fields, quantities
+from orchestrator.config.packages import DeviceName, Package, Section
 
 if TYPE_CHECKING:
     from orchestrator.versions import SpecifierSet, Version
 
 FORMAT = 1
 """The version of the format that is read here."""
-
-DeviceName = Literal["cpu", "xpu", "cuda", "xla"]
-Indexes = Annotated[list[fields.IndexName], Field(min_length=1)]
-
-
-def _kebab(name: str) -> str:
-    return name.replace("_", "-")
-
-
-class Section(BaseModel):
-    """A mapping with known keys."""
-
-    model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, alias_generator=_kebab, allow_inf_nan=False
-    )
 
 
 class Base(Section):
@@ -76,30 +62,6 @@ class Limits(Section):
         default="8GB", validate_default=True, description="Disk that the cache of downloaded wheels may take."
     )
     pids: int = Field(default=512, gt=0, le=4_194_304, description="Processes and threads of one cell.")
-
-
-class Package(Section):
-    """A package under test. The key is the name used everywhere else in this file."""
-
-    distribution: fields.Distribution | None = Field(
-        default=None, description="Its name on the index. Default: the key."
-    )
-    module: fields.Module | None = Field(
-        default=None,
-        alias="import",
-        description="The module to import. Default: the key, with `-` as `_`.",
-    )
-    repository: fields.Repository | None = Field(
-        default=None, description="Its repository (https); links to compare two releases start from it."
-    )
-    tag: fields.Tag = Field(
-        default="v{version}",
-        description="How a release is tagged: `{version}` is the version, `{public}` the same without `+local`.",
-    )
-    indexes: dict[DeviceName, Indexes] = Field(
-        default={},
-        description="Per device, the indexes to ask, in order: names from `indexes`, or `default`.",
-    )
 
 
 def _form(value: object) -> str | None:

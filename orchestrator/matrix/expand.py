@@ -56,11 +56,48 @@ def _stack_cells(stack: Stack, versions: AxisVersions) -> Iterator[Cell]:
         yield cell
 
 
-def _cell(stack: Stack, python: str, versions: Mapping[str, Version]) -> Cell:
+def cell_at(
+    stack: Stack,
+    python: str,
+    versions: Mapping[str, Version],
+    *,
+    before: Mapping[str, Version] | None = None,
+    commits: Mapping[str, str] | None = None,
+) -> Cell:
+    """Return the cell of a stack at any versions of its axes, nightly builds and commits among them.
+
+    `versions` has one for every axis; `commits` says of which commit a package is built, by its full hash.
+    `before` gives, for axes at a version between two releases, the newer of the two; without it, that is the
+    version without its development number and label. Where a companion's rules name nothing for the version
+    itself, the companion is what the newer release requires; an exclusion of the newer release holds as well.
+
+    Raises:
+        ValueError: an axis has no version, or a package that is no axis has one.
+    """
+    names = tuple(axis.package for axis in stack.axes)
+    if versions.keys() != set(names) or not (commits or {}).keys() <= set(names):
+        raise ValueError(f"stack {stack.name} needs a version for each of {', '.join(names)} and no other package")
+    ordered = {name: versions[name] for name in names}
+    newer = {name: (before or {}).get(name) or _next_release(version) for name, version in ordered.items()}
+    cell = _cell(stack, python, ordered, newer)
+    return replace(cell, commits=dict(commits or {}))
+
+
+def _next_release(version: Version) -> Version:
+    """Return the version that a development build leads up to; any other version as it is."""
+    return version if version.dev is None else Version(re.sub(r"\.dev[0-9]+$", "", version.public))
+
+
+def _cell(
+    stack: Stack, python: str, versions: Mapping[str, Version], newer: Mapping[str, Version] | None = None
+) -> Cell:
+    newer = versions if newer is None else newer
     requires = {name: exactly(version) for name, version in versions.items()}
-    excluded = _exclusion(stack, python, versions)
+    excluded = _exclusion(stack, python, versions) or _exclusion(stack, python, newer)
     for companion in stack.companions:
         required = companion_requirement(companion, versions[companion.follows])
+        if required is None:
+            required = companion_requirement(companion, newer[companion.follows])
         if required is None:
             excluded = excluded or (
                 f"no {companion.package} is paired with {companion.follows} {versions[companion.follows]}"

@@ -38,11 +38,16 @@ class IndexUnreachableError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """One version of a project; `uploaded` is when its first file came, None where the index does not say."""
+    """One version of a project; `uploaded` is when its first file came, None where the index does not say.
+
+    `wheels` are the tags of its wheels (`cp311-cp311-linux_x86_64`), None on a page that an earlier version of
+    this program has kept.
+    """
 
     version: Version
     uploaded: datetime | None
     yanked: bool
+    wheels: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,9 +233,17 @@ def _releases(files: Iterable[DistributionPackage]) -> tuple[Release, ...]:
             version=version,
             uploaded=min((f.upload_time for f in of_version if f.upload_time), default=None),
             yanked=all(f.is_yanked for f in of_version),
+            wheels=tuple(sorted({tag for f in of_version if (tag := _tag(f)) is not None})),
         )
         for version, of_version in sorted(releases.items())
     )
+
+
+def _tag(file: DistributionPackage) -> str | None:
+    """Return the tags of a wheel as its name has them; None for any other file, and for one that is withdrawn."""
+    if file.package_type != "wheel" or file.is_yanked:
+        return None
+    return "-".join(file.filename.removesuffix(".whl").rsplit("-", 3)[1:])
 
 
 def _kept(path: Path) -> Page | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, time, timedelta
 from functools import cache
@@ -16,15 +15,29 @@ from urllib.request import url2pathname
 from packaging.utils import canonicalize_name
 
 from orchestrator.codec import from_json, to_json
+from orchestrator.errors import EnvironmentUnusableError, OrchestratorError
 from orchestrator.files import write_atomic
-from orchestrator.model import DEFAULT_INDEX, Cell, Distribution, Lock, LockedCell, Matrix, Unresolvable
+from orchestrator.model import (
+    DEFAULT_INDEX,
+    FROM_GIT,
+    Cell,
+    Distribution,
+    Lock,
+    LockedCell,
+    Matrix,
+    Unresolvable,
+)
+from orchestrator.resolve.closure import needed_by_name
 from orchestrator.resolve.pages import IndexUnreachableError, Pages, configured_index
+from orchestrator.resolve.platform import platform_tag
 from orchestrator.resolve.request import Request, Wanted, project, request
 from orchestrator.resolve.uv import NoSolutionError, Wheel, compile_project
+from orchestrator.sources import BuildError, BuildSettings, Built, build_wheel, nightly_date
 from orchestrator.versions import SpecifierSet, Version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from threading import Event
 
 GRACE = timedelta(days=14)
 """After the newest pinned release, what else may still be uploaded for a cell: its companions' own releases."""
@@ -33,14 +46,23 @@ GRACE = timedelta(days=14)
 class Resolver:
     """Resolves cells against the indexes of a matrix; what was resolved once is read from the cache.
 
-    With `offline`, the cache is all there is.
+    With `offline`, the cache is all there is. `cancel` stops the builds of commits; indexes are waited for.
     """
 
-    def __init__(self, matrix: Matrix, cache: Path, *, refresh: bool = False, offline: bool = False) -> None:
+    def __init__(
+        self,
+        matrix: Matrix,
+        cache: Path,
+        *,
+        refresh: bool = False,
+        offline: bool = False,
+        cancel: Event | None = None,
+    ) -> None:
         self._matrix = matrix
         self._cache = cache
         self._refresh = refresh
         self._offline = offline
+        self._cancel = cancel
         self.pages = Pages(cache / "index", matrix.indexes, refresh=refresh, offline=offline)
 
     def resolve(
@@ -70,7 +92,7 @@ class Resolver:
         try:
             lock = self._lock(asked)
         except NoSolutionError as error:
-            if not error.transient:
+            if error.lasting:
                 write_atomic(path, json.dumps({"unresolvable": str(error)}).encode())
             return Unresolvable(cell=cell, reason=str(error), transient=error.transient)
         write_atomic(path, json.dumps({"lock": to_json(lock)}).encode())
@@ -79,12 +101,19 @@ class Resolver:
     def _lock(self, asked: Request) -> Lock:
         warnings: list[str] = []
         chosen = [(wanted, self._choose(wanted, warnings)) for wanted in asked.wanted]
-        as_of = self._as_of(asked, chosen, warnings)
+        built = {
+            wanted.package: self._built(asked, wanted) for wanted in asked.wanted if wanted.origin is not None
+        }
+        as_of = self._as_of(asked, chosen, built, warnings)
         urls = {index: self.pages.url(index) for index in self._matrix.indexes}
-        chosen += self._helpers(asked, chosen, urls)
+        wheels_of = {package: one.wheel for package, one in built.items()}
+        helpers: dict[str, tuple[Wanted, str]] = {
+            canonicalize_name(one.distribution): (one, self._choose(one, [])) for one in asked.helpers
+        }
+        chosen += needed_by_name(asked, chosen, helpers, urls=urls, built=wheels_of, pages=self.pages)
 
         def compiled(moment: datetime | None) -> tuple[Wheel, ...]:
-            text = project(asked, chosen, urls, moment)
+            text = project(asked, chosen, urls, moment, built=wheels_of)
             return compile_project(
                 text, python=asked.python, platform=asked.platform, default_index=configured_index()
             )
@@ -109,6 +138,8 @@ class Resolver:
 
     def _choose(self, wanted: Wanted, warnings: list[str]) -> str:
         """Return the first index that answers and has a fitting release; else the last that answers."""
+        if wanted.origin is not None:
+            return FROM_GIT
         specifier = SpecifierSet(wanted.specifier)
         answering = None
         silent: list[str] = []
@@ -127,7 +158,37 @@ class Resolver:
             raise NoSolutionError(reason, transient=True, undated=False)
         return answering
 
-    def _as_of(self, asked: Request, chosen: Sequence[tuple[Wanted, str]], warnings: list[str]) -> datetime | None:
+    def _built(self, asked: Request, wanted: Wanted) -> Built:
+        """Return the wheel of a commit, built where it has to be."""
+        assert wanted.origin is not None  # noqa: S101 - asked for those only
+        settings = BuildSettings(
+            cache=self._cache,
+            timeout=self._matrix.limits.build_timeout,
+            grace=GRACE,
+            default_index=configured_index(),
+        )
+        try:
+            return build_wheel(
+                self._matrix.packages[wanted.package],
+                wanted.origin.sha,
+                wanted.origin.version,
+                asked.python,
+                settings,
+                cancel=self._cancel,
+            )
+        except BuildError as error:
+            raise NoSolutionError(str(error), transient=error.transient, lasting=error.lasting) from None
+        except OrchestratorError as error:
+            transient = isinstance(error, EnvironmentUnusableError)
+            raise NoSolutionError(str(error), transient=transient, lasting=False) from None
+
+    def _as_of(
+        self,
+        asked: Request,
+        chosen: Sequence[tuple[Wanted, str]],
+        built: Mapping[str, Built],
+        warnings: list[str],
+    ) -> datetime | None:
         if asked.resolution == "latest":
             return None
         if asked.resolution != "as-of-release":
@@ -137,6 +198,7 @@ class Resolver:
             for wanted, index in chosen
             if wanted.exact and (upload := self._uploaded(wanted, index)) is not None
         ]
+        uploads += [one.committed for one in built.values()]
         if not uploads:
             warnings.append("resolved as of today: no index tells when the pinned releases were uploaded")
             return None
@@ -144,10 +206,15 @@ class Resolver:
         return datetime.combine((max(uploads) + GRACE).astimezone(UTC), time(), tzinfo=UTC)
 
     def _uploaded(self, wanted: Wanted, chosen: str) -> datetime | None:
-        """Return when a pinned release came, from the index that serves it or else another that dates it."""
+        """Return when a pinned release came, from the index that serves it or else another that dates it.
+
+        A nightly build that its own index does not date is dated by its version.
+        """
         specifier = SpecifierSet(wanted.specifier)
-        public = SpecifierSet(f"=={Version(wanted.specifier.removeprefix('==')).public}")
-        for index in dict.fromkeys((chosen, *wanted.candidates, DEFAULT_INDEX)):
+        version = Version(wanted.specifier.removeprefix("=="))
+        public = SpecifierSet(f"=={version.public}")
+        elsewhere = () if wanted.nightly else (DEFAULT_INDEX,)
+        for index in dict.fromkeys((chosen, *wanted.candidates, *elsewhere)):
             try:
                 page = self.pages.page(index, wanted.distribution)
             except IndexUnreachableError:
@@ -155,34 +222,7 @@ class Resolver:
             release = page.newest(specifier) or page.newest(public)
             if release is not None and release.uploaded is not None:
                 return release.uploaded
-        return None
-
-    def _helpers(
-        self, asked: Request, chosen: Sequence[tuple[Wanted, str]], urls: dict[str, str]
-    ) -> list[tuple[Wanted, str]]:
-        """Return the helpers that the closure needs, with their index.
-
-        uv takes an explicit index for direct dependencies only, so the names in the closure are found first, with
-        the indexes open to every name, and those with an index of their own are then asked for by name.
-        """
-        helpers: dict[str, tuple[Wanted, str]] = {
-            canonicalize_name(helper.distribution): (helper, self._choose(helper, [])) for helper in asked.helpers
-        }
-        if not helpers:
-            return []
-        text = project(asked, [*chosen, *helpers.values()], urls, None, open_names=True)
-        closure = compile_project(
-            text, python=asked.python, platform=asked.platform, default_index=configured_index()
-        )
-        return [helpers[wheel.name] for wheel in closure if wheel.name in helpers]
-
-
-@cache
-def platform_tag() -> str:
-    """Return the platform that cells are resolved for: this machine's, Linux with glibc 2.28 or later."""
-    system, _, machine = sysconfig.get_platform().partition("-")
-    machine = machine.rpartition("-")[2].replace("arm64", "aarch64")
-    return f"{machine}-manylinux_2_28" if system == "linux" else f"{machine}-apple-darwin"
+        return nightly_date(version) if wanted.nightly else None
 
 
 def _complete(wheel: Wheel, index: str) -> Distribution:
@@ -224,8 +264,17 @@ def _hash(url: str) -> str:
 def _kept(path: Path) -> Lock | str | None:
     try:
         data = json.loads(path.read_bytes())
-        return str(data["unresolvable"]) if "unresolvable" in data else from_json(Lock, data["lock"])
+        if "unresolvable" in data:
+            return str(data["unresolvable"])
+        lock = from_json(Lock, data["lock"])
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError):
         return None  # written by another version of this program: resolve again
+    return lock if all(_stands(one) for one in lock.distributions) else None
+
+
+def _stands(distribution: Distribution) -> bool:
+    """Tell whether a wheel that was built here is still here; what comes from an index always can be had again."""
+    parts = urlsplit(distribution.url)
+    return distribution.index != FROM_GIT or parts.scheme != "file" or Path(url2pathname(parts.path)).is_file()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 import tomllib
@@ -11,10 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from packaging.utils import canonicalize_name
+from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from orchestrator.model import Distribution
-from orchestrator.uv import UvError, run_uv
+from orchestrator.uv import UvError, neutral_environment, run_uv
 from orchestrator.versions import Version
 
 if TYPE_CHECKING:
@@ -27,20 +26,20 @@ _TRANSIENT = re.compile(
     re.IGNORECASE,
 )
 _UNDATED = re.compile(r"missing an upload date")
-# Settings of the caller's shell that would bend the answer without a trace in the lock.
-_FOREIGN_SETTINGS = (
-    "UV_EXCLUDE_NEWER", "UV_RESOLUTION", "UV_PRERELEASE", "UV_CONSTRAINT", "UV_OVERRIDE", "UV_EXTRA_INDEX_URL",
-    "UV_INDEX", "UV_INDEX_STRATEGY", "UV_FIND_LINKS", "UV_TORCH_BACKEND", "UV_PYTHON", "VIRTUAL_ENV",
-)  # fmt: skip
 
 
 class NoSolutionError(Exception):
-    """uv found no answer: its words, and whether an index that did not answer may be why."""
+    """There is no answer: why, in uv's words where they are its own.
 
-    def __init__(self, reason: str, *, transient: bool, undated: bool) -> None:
+    `transient` where an index that did not answer may be why; `undated` where it told no dates. What is not
+    `lasting` is asked again by the next run.
+    """
+
+    def __init__(self, reason: str, *, transient: bool, undated: bool = False, lasting: bool = True) -> None:
         super().__init__(reason)
         self.transient = transient
         self.undated = undated
+        self.lasting = lasting and not transient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,20 +85,29 @@ def compile_project(text: str, *, python: str, platform: str, default_index: str
         if default_index is not None:
             command += ["--default-index", default_index]
         # The user's own settings may name the default index, so they are kept, as they are outside of projects.
-        environment = {name: value for name, value in os.environ.items() if name not in _FOREIGN_SETTINGS}
         try:
-            run_uv(command, timeout=_TIMEOUT, environment=environment)
+            run_uv(command, timeout=_TIMEOUT, environment=neutral_environment())
         except UvError as error:
             raise _no_solution(error) from None
-        return parse_lock(tomllib.loads(target.read_text(encoding="utf-8")))
+        return parse_lock(tomllib.loads(target.read_text(encoding="utf-8")), Path(directory))
 
 
-def parse_lock(document: Mapping[str, Any]) -> tuple[Wheel, ...]:
-    """Read the packages of a pylock.toml (PEP 751)."""
-    return tuple(_wheel(package) for package in document.get("packages", ()))
+def parse_lock(document: Mapping[str, Any], directory: Path) -> tuple[Wheel, ...]:
+    """Read the packages of a pylock.toml (PEP 751) that stands in a directory."""
+    return tuple(_wheel(package, directory) for package in document.get("packages", ()))
 
 
-def _wheel(package: Mapping[str, Any]) -> Wheel:
+def _wheel(package: Mapping[str, Any], directory: Path) -> Wheel:
+    if "archive" in package:  # a wheel that was given as a file
+        path = (directory / package["archive"]["path"]).resolve()
+        return Wheel(
+            name=canonicalize_name(package["name"]),
+            version=parse_wheel_filename(path.name)[1],
+            url=path.as_uri(),
+            sha256=package["archive"]["hashes"]["sha256"],
+            size=path.stat().st_size,
+            uploaded=None,
+        )
     wheel = package["wheels"][0]  # resolved for one platform: uv writes the wheel it would install
     uploaded = wheel.get("upload-time")
     return Wheel(

@@ -1,6 +1,7 @@
 # ruff: noqa: E501 - a message is one line, here as there
 from __future__ import annotations
 
+import os
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,6 +60,12 @@ def stack(body: str) -> str:
     """A file whose fifth line begins the body of the stack `cpu`."""
     indented = "".join(f"    {line}\n" for line in body.splitlines())
     return f"{HEAD}stacks: {{cpu: {{\n{indented}}}}}\n"
+
+
+def finer(body: str) -> str:
+    """A file whose package torch has versions between its releases."""
+    head = HEAD.replace("torch: {}", f"torch: {{versions: {{{body}}}}}", 1)
+    return f"{head}{STACK}indexes: {{mine: 'https://x.y/'}}\n"
 
 
 AXES = 'device: cpu, axes: {torch: ["2.1.0", "2.2.0"]},\n'
@@ -367,6 +374,62 @@ MALFORMED = {
         HEAD.replace("torch: {}", "torch: {indexes: {cpu: [mein]}}") + STACK + "indexes: {mine: 'https://x.y/'}\n",
         '3:36: packages.torch.indexes.cpu.0: there is no index "mein"; did you mean "mine"?',
     ),
+    "versions without a source": (
+        finer("build-requires: [wheel]"),
+        "3:30: packages.torch.versions: names no source: add `git` or `nightlies`",
+    ),
+    "unknown source of versions": (
+        finer("nightly: {cpu: [mine]}"),
+        '3:31: packages.torch.versions.nightly: unknown key; did you mean "nightlies"?',
+    ),
+    "git by ssh": (
+        finer("git: 'ssh://git@x.y/z'"),
+        '3:36: packages.torch.versions.git: "ssh://git@x.y/z" is not a git repository: write an https URL or a path',
+    ),
+    "git with a password": (
+        finer("git: 'https://me:secret@x.y/z'"),
+        "3:36: packages.torch.versions.git: a URL with a user name or password: these values are written to results and logs",
+    ),
+    "git like an option": (
+        finer("git: --upload-pack=touch"),
+        '3:36: packages.torch.versions.git: "--upload-pack=touch" reads like an option: write "./--upload-pack=touch"',
+    ),
+    "git with a transport of its own": (
+        finer("git: 'ext::sh -c touch% x'"),
+        '3:36: packages.torch.versions.git: "ext::sh -c touch% x" is not a git repository: write an https URL or a path',
+    ),
+    "git that is no text": (
+        finer("git: [a]"),
+        "3:36: packages.torch.versions.git: must be a string, not a list",
+    ),
+    "unknown index of nightlies": (
+        finer("nightlies: {cpu: [mein]}"),
+        '3:49: packages.torch.versions.nightlies.cpu.0: there is no index "mein"; did you mean "mine"?',
+    ),
+    "nightlies on the default index": (
+        finer("nightlies: {cpu: [default]}"),
+        '3:49: packages.torch.versions.nightlies.cpu.0: there is no index "default"; there is "mine"',
+    ),
+    "same index of nightlies twice": (
+        finer("nightlies: {xpu: [mine, mine]}"),
+        "3:55: packages.torch.versions.nightlies.xpu.1: the same index as at 3:49, mine",
+    ),
+    "nightlies of an unknown device": (
+        finer("nightlies: {gpu: [mine]}"),
+        '3:43: packages.torch.versions.nightlies.gpu: must be one of cpu, xpu, cuda or xla, not "gpu"; did you mean "xpu"?',
+    ),
+    "nightlies of no device": (
+        finer("nightlies: {}"),
+        "3:42: packages.torch.versions.nightlies: must not be empty",
+    ),
+    "secret of a build": (
+        finer("git: ../ao, build-environment: {MY_TOKEN: x}"),
+        '3:63: packages.torch.versions.build-environment.MY_TOKEN: "MY_TOKEN" looks like a secret: these values are written to results and logs',
+    ),
+    "requirement of a build with a URL": (
+        finer("git: ../ao, build-requires: ['wheel @ https://x.y/w.whl']"),
+        '3:60: packages.torch.versions.build-requires.0: "wheel @ https://x.y/w.whl" has a URL: requirements come from the indexes only',
+    ),
     "same index twice": (
         HEAD.replace("torch: {}", "torch: {indexes: {cpu: [default, default]}}") + STACK,
         "3:45: packages.torch.indexes.cpu.1: the same index as at 3:36, default",
@@ -627,6 +690,27 @@ def test_smallest(home: Path) -> None:
     assert matrix.packages["torch"].candidates(Device.CPU) == ("default",)
     assert matrix.bases["3.12"].debian == "trixie"
     assert matrix.bases["3.11"].debian is None
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(
+    ("given", "git"),
+    [("https://x.y/z.git", "https://x.y/z.git"), ("../ao", "HOME/../ao"), ("/srv/ao", "/srv/ao"), (".", "HOME")],
+)
+def test_git_is_a_url_or_a_path_beside_the_file(home: Path, given: str, git: str) -> None:
+    torch = loaded(finer(f"git: '{given}'")).packages["torch"]
+    assert torch.git == (git if "://" in git else os.path.realpath(git.replace("HOME", str(home))))
+    assert (torch.nightlies, torch.build_requires, torch.build_environment) == ({}, (), {})
+
+
+@pytest.mark.usefixtures("home")
+def test_versions_between_releases() -> None:
+    body = (
+        "git: ../ao, build-requires: ['wheel<1'], build-environment: {A: b}, nightlies: {cpu: [mine], xpu: [mine]}"
+    )
+    torch = loaded(finer(body)).packages["torch"]
+    assert torch.nightlies == {Device.CPU: ("mine",), Device.XPU: ("mine",)}
+    assert (torch.build_requires, torch.build_environment) == (("wheel<1",), {"A": "b"})
 
 
 @pytest.mark.usefixtures("home")
