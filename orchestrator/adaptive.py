@@ -87,6 +87,12 @@ def seek(shop: Workshop, options: Options, search: Search, field: Field, everyth
         if search.budget.runs is not None:
             following = following[: search.budget.runs - runs]
         if new := [cell for cell in field.later if cell.id in following]:
+            names = ", ".join(f"{name} of {sha[:12]}" for cell in new for name, sha in cell.commits.items())
+            shop.observer.phase(
+                f"resolving {', '.join(cell.id for cell in new)}; builds {names}"
+                if names
+                else f"resolving {len(new)} cells"
+            )
             settle(shop, field, new)
             plan = plan_for(shop, field.known, everything)
         wanted = [(one, one.probes) for cell in following if (one := field.known.get(cell)) is not None]

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orchestrator.measure import Options
-
     from orchestrator.workshop import Workshop
 
 
@@ -73,7 +72,7 @@ def bisect(shop: Workshop, options: Options, search: Search, question: Question)
             field = field.joined(inner)
             of = len(field.known) + len(field.later)
             searched = replace(more, runs=more.runs + searched.runs, of=of, cells=field.attempted)
-    report = conclude(shop, field, everything, started, searched)
+    report = conclude(shop, field, everything, started, searched, search)
     causes = with_causes(
         shop, options, field, everything, report.series, search.goal.confidence, lambda one: len(_moving(one)) > 1
     )

@@ -155,6 +155,9 @@ def settle(shop: Workshop, field: Field, cells: Sequence[Cell]) -> None:
     """Lock cells of a field and recall what is known of them."""
     locked = shop.resolver.resolve(cells)
     field.locked.update((one.cell.id, one) for one in locked)
+    for one in locked:
+        if isinstance(one, Unresolvable) and one.cell.commits:
+            shop.observer.note(f"{one.cell.id}: {one.reason.splitlines()[0]}")
     field.known.update(_recall(shop, field.selection, [one for one in locked if isinstance(one, LockedCell)]))
 
 

@@ -52,7 +52,7 @@ def run(shop: Workshop, options: Options, search: Search | None = None) -> Repor
         )
     field = survey(shop, options.selection, cells)
     searched = _measure(shop, options, search, field, everything)
-    report = conclude(shop, field, everything, started, searched)
+    report = conclude(shop, field, everything, started, searched, search)
     if search is None or searched is None:
         return report
     # Where several packages under test move together, the series alone cannot tell which of them it takes.
@@ -71,9 +71,16 @@ def run(shop: Workshop, options: Options, search: Search | None = None) -> Repor
 
 
 def conclude(
-    shop: Workshop, field: Field, everything: Sequence[Cell], started: datetime, searched: Searched | None = None
+    shop: Workshop,
+    field: Field,
+    everything: Sequence[Cell],
+    started: datetime,
+    searched: Searched | None = None,
+    search: Search | None = None,
 ) -> Report:
     """Answer for all cells of a field; `everything` is all cells of the matrix."""
+    # What a bisection assumes makes it find one change; how sure all of the series is, is another question.
+    prior = None if search is None else replace(search.prior, single=False)
     provenance = Provenance(
         tool=f"matrix-orchestrator {installed('matrix-orchestrator')}",
         matrix=digest(shop.matrix.path.read_text(encoding="utf-8-sig")),
@@ -82,7 +89,7 @@ def conclude(
         host=f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} CPUs",
     )
     notices = (*shop.runtime.notices, *_warnings(field.locked.values()))
-    return answer(shop.matrix, field.measured(shop.matrix), provenance, notices, everything, searched)
+    return answer(shop.matrix, field.measured(shop.matrix), provenance, notices, everything, searched, prior)
 
 
 def _measure(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from orchestrator.adaptive import Search
+    from orchestrator.pinpoint.prior import Noise
 
 matrix_argument = click.argument("matrix", type=click.Path(path_type=Path), default="matrix.yaml")
 
@@ -97,6 +98,13 @@ _SEARCH = (
         help="How often both sides of a change are run again before it is announced.",
     ),
     click.option("--budget", metavar="20cells|2h", help="End the search after so many runs, or so long."),
+    click.option(
+        "--flakes",
+        default="unknown",
+        show_default=True,
+        metavar="unknown|none|RATE",
+        help="How often probes lie, if that is known: never, or at a rate like 5%. Unknown costs more runs.",
+    ),
 )
 
 
@@ -115,6 +123,7 @@ def search_of(given: dict[str, Any], **more: Any) -> Search:  # noqa: ANN401 - f
     """
     from orchestrator.adaptive import Budget, Search  # noqa: PLC0415
     from orchestrator.config.quantities import seconds  # noqa: PLC0415
+    from orchestrator.pinpoint.prior import Prior  # noqa: PLC0415
     from orchestrator.search.choose import Goal  # noqa: PLC0415
 
     budget = Budget()
@@ -129,7 +138,29 @@ def search_of(given: dict[str, Any], **more: Any) -> Search:  # noqa: ANN401 - f
             raise click.BadParameter(
                 f"{text!r} is neither a number of cells like 20cells nor a duration like 2h", param_hint="--budget"
             ) from None
-    return Search(goal=Goal(confidence=given["confidence"], confirm=given["confirm"]), budget=budget, **more)
+    goal = Goal(confidence=given["confidence"], confirm=given["confirm"])
+    return Search(goal=goal, budget=budget, prior=Prior(noise=_noise(given["flakes"])), **more)
+
+
+def _noise(text: str) -> tuple[Noise, ...]:
+    """Return what `--flakes` says of how often probes lie.
+
+    Raises:
+        click.BadParameter: it is neither a word nor a rate.
+    """
+    from orchestrator.pinpoint.prior import STEADY, UNKNOWN, Noise  # noqa: PLC0415
+
+    if text in ("unknown", "none"):
+        return UNKNOWN if text == "unknown" else STEADY
+    try:
+        rate = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        rate = -1.0
+    if not 0 < rate < 0.45:  # noqa: PLR2004 - at one half a run tells nothing
+        raise click.BadParameter(
+            f"{text!r} is neither 'unknown' nor 'none' nor a rate between 0 and 45%", param_hint="--flakes"
+        )
+    return (Noise(false_fail=rate, false_pass=rate),)
 
 
 def width_of(text: str) -> int:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from orchestrator.model import Cell, Matrix, Provenance, Searched
     from orchestrator.pinpoint.measured import Measured
+    from orchestrator.pinpoint.prior import Prior
 
 
 def answer(
@@ -24,9 +25,10 @@ def answer(
     notices: Sequence[str] = (),
     cells: Sequence[Cell] = (),
     searched: Searched | None = None,
+    prior: Prior | None = None,
 ) -> Report:
     """Return the report of what was measured; `cells` are all of the matrix, where only some were selected."""
-    found = series(matrix, measured)
+    found = series(matrix, measured, prior)
     return Report(
         series=found,
         findings=unexpected(matrix, found, ends(cells)),

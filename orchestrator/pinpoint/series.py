@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from orchestrator.model import Cell, Matrix
+    from orchestrator.pinpoint.prior import Prior
 
 PYTHON = "python"
 """How `fixed` names the Python version."""
@@ -68,14 +69,15 @@ def lines(matrix: Matrix, measured: Sequence[Measured]) -> tuple[Line, ...]:
     )
 
 
-def series(matrix: Matrix, measured: Sequence[Measured]) -> tuple[Series, ...]:
+def series(matrix: Matrix, measured: Sequence[Measured], prior: Prior | None = None) -> tuple[Series, ...]:
     """Return the series of every issue that was judged in a cell of a stack, in the order of the matrix.
 
     Excluded cells are no points; another cell without a judgement of the issue is a point that was not run.
+    `prior` is what is believed of them beforehand, where it is not what usually is.
     """
     found: dict[str, list[Series]] = {issue: [] for issue in matrix.issues}
     for line in lines(matrix, measured):
-        believed = believe(line.issues, line.versions, line.cells)
+        believed = believe(line.issues, line.versions, line.cells, prior)
         for issue in line.issues:
             one = _along(matrix.issues[issue], line, believed.get(issue))
             found[issue].append(explain(matrix, one, line.cells))
