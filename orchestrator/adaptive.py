@@ -40,7 +40,10 @@ SOURCE_SECONDS = 60.0
 _MOST_RUNS = 10
 """Runs per cell, on average, after which a search gives up: what it cannot tell by then is too noisy."""
 _MOST_DOUBTED = 5
-_PLAYS = 5
+_REFUTED = 2
+"""How many more runs say the opposite of what the user gives until it is no longer believed."""
+_PLAYS = 3
+_ROUNDING = 1e-9
 _SEED = 20240501
 
 
@@ -78,8 +81,12 @@ def seek(shop: Workshop, options: Options, search: Search, field: Field, everyth
         found = lines(shop.matrix, field.measured(shop.matrix))
         rows = [row_of(line, search) for line in found]
         costs = _costs(shop, field, plan)
-        batch = choose(rows, search.goal, costs, options.width, seed=runs) or _doubted(rows, costs)
-        stopped = _stopped(shop, search, runs, time.monotonic() - begun, len(field.cells))
+        batch = (
+            choose(rows, search.goal, costs, options.width, seed=runs)
+            or _doubted(rows, costs)
+            or _unseen(rows, costs)[: options.width]
+        )
+        stopped = _stopped(shop, search, rows, runs, time.monotonic() - begun, len(field.cells))
         following = () if stopped else tuple(dict.fromkeys(batch))
         narrowing.tell(found, rows, [(cell, _warm(shop, field, cell, plan)) for cell in following])
         if stopped is not None or not batch:
@@ -118,11 +125,12 @@ def seek(shop: Workshop, options: Options, search: Search, field: Field, everyth
 
 
 def row_of(line: Line, search: Search) -> Row:
-    """Return what the search knows of a line of cells."""
+    """Return what the search knows of a line of cells; what the user gives counts until runs refute it."""
     seen = counts(line.issues, line.cells)
     given = np.zeros(seen.bad.shape, dtype=np.int8)
     for at, one in enumerate(line.cells):
         given[:, at] = {Verdict.BAD: 1, Verdict.GOOD: -1}.get(search.given.get(one.cell.id, Verdict.UNKNOWN), 0)
+    given[(seen.good - seen.bad) * given >= _REFUTED] = 0
     return Row(
         issues=line.issues,
         cells=tuple(one.cell.id for one in line.cells),
@@ -132,6 +140,16 @@ def row_of(line: Line, search: Search) -> Row:
         good=seen.good,
         testable=seen.testable,
         given=given,
+    )
+
+
+def refuted(rows: Sequence[Row], search: Search) -> tuple[str, ...]:
+    """Return the cells whose runs say the opposite of what the user gives."""
+    return tuple(
+        cell
+        for row in rows
+        for cell in search.given
+        if cell in row.place and not row.given[:, row.place[cell]].all()
     )
 
 
@@ -146,9 +164,12 @@ def worthwhile(shop: Workshop, search: Search, field: Field, plan: Plan) -> bool
     run = _run_seconds(field)
     random = np.random.default_rng(_SEED)
     everything = len(field.known) * (build + run)
-    plays = [_play(found, search, set(field.known), everything, (build, run), random) for _ in range(_PLAYS)]
-    expected = statistics.fmean(plays)
-    worth = expected < everything
+    # No play has a limit of its own, or the expensive ones would count for less than they cost.
+    left = _PLAYS * everything
+    for _ in range(_PLAYS):
+        left -= _play(found, search, set(field.known), left, (build, run), random)
+    expected = everything - left / _PLAYS
+    worth = left > _ROUNDING * everything
     shop.observer.phase(
         f"a search is expected to cost {'less' if worth else 'no less'} than running every cell "
         f"({expected / everything:.0%}): {'searching' if worth else 'every cell is run'}"
@@ -239,8 +260,22 @@ def _doubted(rows: Sequence[Row], costs: Mapping[str, float]) -> tuple[str, ...]
     return ()
 
 
-def _stopped(shop: Workshop, search: Search, runs: int, seconds: float, cells: int) -> str | None:
+def _unseen(rows: Sequence[Row], costs: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the sides of changes that were never run, because the user gives them: a change is told by runs."""
+    return tuple(
+        row.cells[at]
+        for row in rows
+        for at in np.flatnonzero(row.unconfirmed(0).any(axis=0))
+        if row.cells[at] in costs
+    )
+
+
+def _stopped(
+    shop: Workshop, search: Search, rows: Sequence[Row], runs: int, seconds: float, cells: int
+) -> str | None:
     budget = search.budget
+    if refuted(rows, search):
+        return "runs say otherwise than what is given"
     if shop.cancel.is_set():
         return "it was interrupted"
     if budget.runs is not None and runs >= budget.runs:

@@ -38,6 +38,7 @@ Exit codes:
         "images": "orchestrator.cli.images",
         "prune": "orchestrator.cli.prune",
         "bundle": "orchestrator.cli.bundle",
+        "simulate": "orchestrator.cli.simulate",
         "schema": "orchestrator.cli.schema",
     },
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "ORCHESTRATOR"},

@@ -1,130 +1,125 @@
-"""The most probable states of all versions together, and where they change."""
+"""The most probable states of all versions together, and where they change.
+
+Versions that can never be tested are summed out: in the kernels used here they repeat the next version's state, so
+that they add no change and no factor of their own.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from orchestrator.pinpoint.smoothing import TINY
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from orchestrator.pinpoint.smoothing import Smoothed
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+Kernels = tuple[Array, Array, Array]
+"""The chance to be bad if the next version is ok and if it is bad, (n, J, K), and at the newest, (J, K)."""
 
 _TOP = 2
+_RESCALED = 16
 
 
-def skipping(seen: Smoothed, testable: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Return the backward kernels from each version to the next one that can be tested, the others summed out."""
+def kernels(seen: Smoothed, testable: NDArray[np.bool_]) -> Kernels:
+    """Return the backward kernels with the versions summed out that cannot be tested."""
+    if testable.all():
+        return seen.if_ok, seen.if_bad, seen.bad[-1]
     if_ok, if_bad = seen.if_ok.copy(), seen.if_bad.copy()
-    for v in range(len(if_ok) - 2, -1, -1):
-        there = testable[:, v + 1, None]
-        ok, bad = seen.if_ok[v], seen.if_bad[v]
-        if_ok[v] = np.where(there, ok, ok + if_ok[v + 1] * (bad - ok))
-        if_bad[v] = np.where(there, bad, ok + if_bad[v + 1] * (bad - ok))
-    return if_ok, if_bad
-
-
-def changes(seen: Smoothed, if_ok: Array, if_bad: Array, testable: NDArray[np.bool_]) -> Array:
-    """Return the chance, (J, n), of a change between each version and the next one that can be tested."""
-    issues, count = testable.shape
-    found = np.zeros((issues, count))
-    after = seen.bad[-1]  # the chance of the next version that can be tested, once one was met
-    met = np.zeros(issues, dtype=np.bool_)
+    count = len(if_ok)
+    newest = np.zeros(seen.bad.shape[1:])
+    later = np.zeros((len(testable), 1), dtype=np.bool_)  # whether a version that can be tested follows
+    # The chance to be bad at v + 1 if the next version that can be tested, from v + 1 on, is ok or bad.
+    ok, bad = np.zeros(newest.shape), np.ones(newest.shape)
     for v in range(count - 1, -1, -1):
-        here = testable[:, v]
-        change = if_ok[v] + after * (1 - if_bad[v] - if_ok[v])
-        found[:, v] = np.where(here & met, (change * seen.weight).sum(axis=1), 0.0)
-        after = np.where(here[:, None], seen.bad[v], after)
-        met = met | here
+        there = testable[:, v, None]
+        newest = np.where(there & ~later, seen.bad[v], newest)
+        step_ok = np.where(later, seen.if_ok[v] + ok * (seen.if_bad[v] - seen.if_ok[v]), 0.0)
+        step_bad = np.where(later, seen.if_ok[v] + bad * (seen.if_bad[v] - seen.if_ok[v]), 1.0)
+        if_ok[v], if_bad[v] = np.where(there, step_ok, 0.0), np.where(there, step_bad, 1.0)
+        ok, bad = np.where(there, 0.0, step_ok), np.where(there, 1.0, step_bad)
+        later = later | there
+    return if_ok, if_bad, newest
+
+
+def changes(weight: Array, kernel: Kernels) -> Array:
+    """Return the chance, (J, n), of a change between each version and the next one that can be tested."""
+    if_ok, if_bad, after = kernel
+    count, issues, _ = if_ok.shape
+    found = np.zeros((issues, count))
+    for v in range(count - 2, -1, -1):
+        found[:, v] = ((if_ok[v] + after * (1 - if_bad[v] - if_ok[v])) * weight).sum(axis=1)
+        after = if_ok[v] + after * (if_bad[v] - if_ok[v])
     return found
 
 
-def best_path(
-    seen: Smoothed, if_ok: Array, if_bad: Array, testable: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], Array]:
-    """Return the most probable path among the best ones of the likeliest hypotheses, and its probability."""
-    issues = len(testable)
-    path = np.zeros(testable.shape, dtype=np.bool_)
-    probability = np.full(issues, -1.0)
-    rows = np.arange(issues)
-    candidates = [_averaged(seen, if_ok, if_bad)]
-    candidates += [
-        (seen.bad[:, rows, g], if_ok[:, rows, g], if_bad[:, rows, g])
-        for g in np.argsort(-seen.weight, axis=1)[:, :_TOP].T
-    ]
-    for bad, ok_kernel, bad_kernel in candidates:
-        found = _viterbi(bad, ok_kernel, bad_kernel, testable)
-        if (found == path).all() and (probability >= 0).all():
+def best_path(weight: Array, kernel: Kernels) -> tuple[NDArray[np.bool_], Array]:
+    """Return the most probable of the likeliest hypotheses' best paths, and its probability.
+
+    Another candidate is that of the average over all hypotheses: where several matter, none alone is best.
+    """
+    top = min(_TOP, weight.shape[1])
+    rows, heavy = np.arange(len(weight))[:, None], np.argsort(-weight, axis=1)[:, :top]
+    averaged = [np.matmul(one.transpose(1, 0, 2), weight[:, :, None])[:, :, 0].T for one in kernel[:2]]
+    ends = [(kernel[2] * weight).sum(axis=1)[:, None], kernel[2][rows, heavy]]
+    ok, bad = (
+        np.concatenate([mean[:, :, None], one[:, rows, heavy]], axis=2)
+        for mean, one in zip(averaged, kernel[:2], strict=True)
+    )
+    candidates = _viterbi(ok, bad, np.concatenate(ends, axis=1))
+    path = candidates[:, :, 0].T.copy()
+    probability = path_probability(path, weight, kernel)
+    for number in range(1, top + 1):
+        other = candidates[:, :, number].T
+        differs = np.flatnonzero((other != path).any(axis=1))
+        if not len(differs):
             continue
-        chance = path_probability(found, seen, if_ok, if_bad, testable)
-        better = chance > probability
-        path[better], probability[better] = found[better], chance[better]
+        chance = path_probability(
+            other[differs], weight[differs], (kernel[0][:, differs], kernel[1][:, differs], kernel[2][differs])
+        )
+        better = differs[chance > probability[differs]]
+        probability[differs] = np.maximum(probability[differs], chance)
+        path[better] = other[better]
     return path, probability
 
 
-def _averaged(seen: Smoothed, if_ok: Array, if_bad: Array) -> tuple[Array, Array, Array]:
-    """Return (n, J) marginals and kernels, all hypotheses averaged: where several matter, none alone is best."""
-    shape = seen.bad.shape[:2]
-    bad, ok_kernel, bad_kernel = np.empty(shape), np.empty(shape), np.empty(shape)
-    for v in range(shape[0]):
-        bad[v] = (seen.bad[v] * seen.weight).sum(axis=1)
-        ok_kernel[v] = (if_ok[v] * seen.weight).sum(axis=1)
-        bad_kernel[v] = (if_bad[v] * seen.weight).sum(axis=1)
-    return bad, ok_kernel, bad_kernel
-
-
-def _viterbi(bad: Array, if_ok: Array, if_bad: Array, testable: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the best path of one hypothesis per issue, from (n, J) marginals and backward kernels."""
-    count, issues = bad.shape
-    ok, ill = np.ones(issues), np.ones(issues)  # best product so far, if the next testable version is ok or bad
-    was_ill = np.zeros((count, issues, 2), dtype=np.bool_)
-    last_ok, last_ill = ok, ill
-    for v in range(count):
-        here = testable[:, v]
-        last_ok, last_ill = np.where(here, ok, last_ok), np.where(here, ill, last_ill)
-        if v == count - 1:
-            break
-        to_ok = (ok * (1 - if_ok[v]), ill * if_ok[v])
-        to_ill = (ok * (1 - if_bad[v]), ill * if_bad[v])
-        was_ill[v, :, 0], was_ill[v, :, 1] = to_ok[1] > to_ok[0], to_ill[1] > to_ill[0]
-        ok, ill = np.where(here, np.maximum(*to_ok), ok), np.where(here, np.maximum(*to_ill), ill)
-        scale = np.maximum(np.maximum(ok, ill), TINY)
-        ok, ill = ok / scale, ill / scale
-    path = np.zeros((issues, count), dtype=np.bool_)
-    state = np.zeros(issues, dtype=np.bool_)
-    met = np.zeros(issues, dtype=np.bool_)
-    rows = np.arange(issues)
-    for v in range(count - 1, -1, -1):
-        here = testable[:, v]
-        first = here & ~met
-        ends_ill = last_ill * bad[v] > last_ok * (1 - bad[v])
-        state = np.where(first, ends_ill, np.where(here, was_ill[v, rows, state.astype(int)], state))
-        met = met | here
-        path[:, v] = state
+def _viterbi(if_ok: Array, if_bad: Array, newest: Array) -> NDArray[np.bool_]:
+    """Return the best path, (n, J, C), of every kernel apart."""
+    count = len(if_ok)
+    shape = newest.shape
+    ok, bad = np.ones(shape), np.ones(shape)  # the best product so far, if the next version is ok or bad
+    was_bad = np.empty((count, 2, *shape), dtype=np.bool_)
+    not_ok, not_bad = 1 - if_ok, 1 - if_bad
+    for v in range(count - 1):
+        stays, leaves = ok * not_ok[v], bad * if_ok[v]
+        enters, keeps = ok * not_bad[v], bad * if_bad[v]
+        np.greater(leaves, stays, out=was_bad[v, 0])
+        np.greater(keeps, enters, out=was_bad[v, 1])
+        ok, bad = np.maximum(stays, leaves, out=stays), np.maximum(enters, keeps, out=keeps)
+        if v % _RESCALED == 0:
+            scale = np.maximum(np.maximum(ok, bad), TINY)
+            ok /= scale
+            bad /= scale
+    path = np.empty((count, *shape), dtype=np.bool_)
+    path[-1] = bad * newest > ok * (1 - newest)
+    for v in range(count - 2, -1, -1):
+        np.copyto(path[v], was_bad[v, 0])
+        np.copyto(path[v], was_bad[v, 1], where=path[v + 1])
     return path
 
 
-def path_probability(
-    path: NDArray[np.bool_], seen: Smoothed, if_ok: Array, if_bad: Array, testable: NDArray[np.bool_]
-) -> Array:
-    """Return the probability of the states of all versions that can be tested, all hypotheses weighed."""
-    product = seen.weight.copy()
-    after = np.zeros(len(path), dtype=np.bool_)
-    met = np.zeros(len(path), dtype=np.bool_)
-    for v in range(path.shape[1] - 1, -1, -1):
-        here = testable[:, v]
-        chance = np.where(after[:, None], if_bad[v], if_ok[v])
-        if not met.all():
-            chance = np.where(met[:, None], chance, seen.bad[v])
-        # 1 - x for an ok version, x for a bad one, 1 for one that cannot be tested
-        sign, offset = np.where(path[:, v], 1.0, -1.0) * here, ~(path[:, v] & here)
-        product *= chance * sign[:, None] + offset[:, None]
-        after = np.where(here, path[:, v], after)
-        met = met | here
+def path_probability(path: NDArray[np.bool_], weight: Array, kernel: Kernels) -> Array:
+    """Return the probability (J,) of the states of all versions that can be tested, all hypotheses weighed."""
+    if_ok, if_bad, newest = kernel
+    ok = (~path).T[:, :, None].astype(np.float64)
+    after = path.T[:, :, None]
+    product = weight * np.abs(newest - ok[-1])  # x of a bad version, 1 - x of an ok one
+    for v in range(len(if_ok) - 2, -1, -1):
+        chance = np.where(after[v + 1], if_bad[v], if_ok[v])
+        chance -= ok[v]
+        product *= np.abs(chance, out=chance)
     found: Array = product.sum(axis=1)
     return found

@@ -6,14 +6,15 @@ the version (n) second; inside, hypotheses on rates (G) come last.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.pinpoint.paths import best_path, changes, skipping
-from orchestrator.pinpoint.smoothing import TINY, Smoothed, backward, forward, weigh
+from orchestrator.pinpoint.paths import Kernels, best_path, changes, kernels
+from orchestrator.pinpoint.smoothing import Smoothed, backward, forward, weigh
 
 if TYPE_CHECKING:
     from orchestrator.pinpoint.prior import Prior
@@ -21,26 +22,31 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Posterior:
     """What observations say of J issues along n versions."""
 
     bad: Array
     """(J, n): the probability that a version is bad."""
     information: Array
-    """(J, n): bits that one more run is expected to tell of the version's state."""
+    """(J, n): bits that one more run is expected to tell of the version's state and of the rates."""
     path: NDArray[np.bool_]
     """(J, n): the most probable states of all versions together; True is bad."""
     probability: Array
     """(J,): of that path, where only versions that can be tested count."""
-    change: Array
-    """(J, n): the probability of a change between a version and the next one that can be tested."""
     false_fail: Array
     """(J,): the expected rate at which a good version fails."""
     false_pass: Array
     """(J,): the expected rate at which a bad version passes."""
     changes: Array
     """(J, 2): the expected numbers of introductions and of fixes along the whole axis."""
+    _weight: Array = field(repr=False)
+    _kernels: Kernels = field(repr=False)
+
+    @cached_property
+    def change(self) -> Array:
+        """(J, n): the probability of a change between a version and the next one that can be tested."""
+        return changes(self._weight, self._kernels)
 
 
 def infer(
@@ -57,25 +63,29 @@ def infer(
     (J, n) holds 1 where a version is bad, and -1 where it is ok, because somebody says so.
     """
     fail, passes, introduced, fixed, weight = prior.grid()
-    worse, better = -np.expm1(-np.outer(steps, introduced)), -np.expm1(-np.outer(steps, fixed))
+    worse, better = prior.moves(steps, introduced), prior.moves(steps, fixed)
     filtered, evidence = forward(prior, (fail, passes), (worse, better), runs, given)
     seen = backward(filtered, (worse, better), weigh(prior, evidence, weight, runs[0] + runs[1]))
-    if_ok, if_bad = seen.if_ok, seen.if_bad
     if testable is None:
         testable = np.ones(runs[0].shape, dtype=np.bool_)
-    elif not testable.all():
-        if_ok, if_bad = skipping(seen, testable)
-    chance, information = _marginals(seen, fail, passes)
-    path, probability = best_path(seen, if_ok, if_bad, testable)
+    kernel = kernels(seen, testable)
+    chance, information = _marginals(seen, fail[seen.place], passes[seen.place])
+    path, probability = best_path(seen.weight, kernel)
+
+    def expected(rate: Array) -> Array:
+        found: Array = (seen.weight * rate[seen.place]).sum(axis=1)
+        return found
+
     return Posterior(
         bad=chance,
         information=np.where(testable, information, 0.0),
         path=path,
         probability=probability,
-        change=changes(seen, if_ok, if_bad, testable),
-        false_fail=seen.weight @ fail,
-        false_pass=seen.weight @ passes,
-        changes=np.stack([seen.weight @ introduced, seen.weight @ fixed], axis=1),
+        false_fail=expected(fail),
+        false_pass=expected(passes),
+        changes=np.stack([expected(introduced), expected(fixed)], axis=1),
+        _weight=seen.weight,
+        _kernels=kernel,
     )
 
 
@@ -86,16 +96,14 @@ def entropy(chance: Array) -> Array:
 
 
 def _marginals(seen: Smoothed, fail: Array, passes: Array) -> tuple[Array, Array]:
-    """Return the chance to be bad, and the mutual information of a version's state and one more outcome there."""
-    count, issues, _ = seen.bad.shape
-    chance, bad_fails, ok_fails = (np.empty((count, issues)) for _ in range(3))
-    for v in range(count):
-        weighed = seen.bad[v] * seen.weight
-        chance[v] = weighed.sum(axis=1)
-        bad_fails[v] = weighed @ (1 - passes)
-        ok_fails[v] = (seen.weight - weighed) @ fail
-    chance = np.clip(chance, 0.0, 1.0)
-    given_bad = entropy(bad_fails / np.maximum(chance, TINY))
-    given_ok = entropy(ok_fails / np.maximum(1 - chance, TINY))
-    told = entropy(bad_fails + ok_fails) - chance * given_bad - (1 - chance) * given_ok
-    return chance.T, np.maximum(told, 0.0).T
+    """Return the chance to be bad, and the mutual information of one more outcome with the state and the rates.
+
+    h(P(fail)) - E[h(P(fail | state, rates))]: what a run says of the rates counts, because it makes all the other
+    runs of the issue worth more.
+    """
+    if_ok, if_bad = entropy(fail), entropy(passes)
+    columns = np.stack([np.ones(fail.shape), 1 - passes - fail, if_bad - if_ok], axis=2) * seen.weight[:, :, None]
+    sums = np.matmul(seen.bad.transpose(1, 0, 2), columns)
+    fails = sums[:, :, 1] + (seen.weight * fail).sum(axis=1)[:, None]
+    told = entropy(fails) - sums[:, :, 2] - (seen.weight * if_ok).sum(axis=1)[:, None]
+    return np.clip(sums[:, :, 0], 0.0, 1.0), np.maximum(told, 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,27 +32,41 @@ STEADY = (Noise(false_fail=1e-6, false_pass=1e-6),)
 """Probes that never lie: imports, missing names, compile errors."""
 
 
-_FALSE_FAILS = (0.002, 0.03, 0.08, 0.15, 0.25)
-_FALSE_PASSES = (0.002, 0.03, 0.08, 0.15, 0.25, 0.45, 0.7, 0.85)
-_STEADY_SHARE = 0.5
-
-
 def _unknown() -> tuple[Noise, ...]:
-    """Return a prior over rates that nobody knows: half of it on probes that hardly ever lie.
+    """Return a prior over rates that nobody knows, by the ways in which probes are flaky.
 
-    The rest is flat over rates: a single guess of 5% where the truth is 20% makes answers given at 95% right only
-    74% of the time (simulated). A probe that fails as often on good versions as on bad ones tells nothing, so
-    that such pairs of rates are left out.
+    A single guess of 5% where the truth is 20% makes answers given at 95% right only 74% of the time (simulated),
+    and a flat prior over all pairs of rates asks for a third more runs. The shares are a compromise, tuned in
+    simulation, between few runs at rates up to 10% and answers at 95% that are right at all rates. A probe that
+    fails as often on good versions as on bad ones tells nothing: such pairs are left out.
     """
-    rates = [
-        (fail, passes)
-        for fail, passes in product(_FALSE_FAILS, _FALSE_PASSES)
-        if fail + passes < 0.9  # noqa: PLR2004 - the 90% are what is left out
-    ]
-    flat = (1 - _STEADY_SHARE) / len(rates)
-    return tuple(
-        Noise(false_fail=f, false_pass=g, weight=flat + (_STEADY_SHARE if (f, g) == rates[0] else 0.0))
-        for f, g in rates
+    steady = 0.002
+    return (
+        Noise(false_fail=steady, false_pass=steady, weight=0.06),
+        # The noise has nothing to do with the issue: machines, time limits.
+        *(
+            Noise(false_fail=rate, false_pass=rate, weight=weight)
+            for rate, weight in ((0.02, 0.04), (0.05, 0.06), (0.1, 0.07), (0.2, 0.11), (0.3, 0.07))
+        ),
+        # The issue shows only at times: races, uninitialised memory.
+        *(
+            Noise(false_fail=steady, false_pass=rate, weight=weight)
+            for rate, weight in ((0.1, 0.03), (0.3, 0.06), (0.5, 0.11), (0.7, 0.075), (0.85, 0.075))
+        ),
+        # The probe is fragile: tolerances, seeds.
+        *(Noise(false_fail=rate, false_pass=steady, weight=0.025) for rate in (0.05, 0.1, 0.3)),
+        # Something of both.
+        *(
+            Noise(false_fail=fail, false_pass=passes, weight=weight)
+            for fail, passes, weight in (
+                (0.02, 0.1, 0.02),
+                (0.05, 0.3, 0.025),
+                (0.02, 0.5, 0.025),
+                (0.1, 0.4, 0.055),
+                (0.2, 0.05, 0.02),
+                (0.3, 0.1, 0.02),
+            )
+        ),
     )
 
 
@@ -65,7 +79,7 @@ class Prior:
 
     A state changes at a step with probability 1 - exp(-expected * share), `share` being the step's part of the
     axis; `expected` lists equally likely numbers of changes along all of it. `single` allows one change only, of
-    either kind.
+    either kind, which is as likely along every share.
     """
 
     noise: tuple[Noise, ...] = UNKNOWN
@@ -78,15 +92,26 @@ class Prior:
 
     def grid(self) -> tuple[NDArray[np.float64], ...]:
         """Return the hypotheses as arrays: false fail, false pass, expected introductions and fixes, weight."""
-        kinds = [(1.0, 0.0), (0.0, 1.0)] if self.single else [(1.0, 1.0)]
+        kinds = ((1.0, 0.0), (0.0, 1.0)) if self.single else ((1.0, 1.0),)
+        # Of a single change, `expected` says only how likely it is at all.
+        numbers = (sum(self.expected) / len(self.expected),) if self.single else self.expected
         rows = [
-            (one.false_fail, one.false_pass, expected * introduced, expected * fixed, one.weight)
+            (one.false_fail, one.false_pass, number * introduced, number * fixed, one.weight)
             for one in self.noise
-            for expected in self.expected
+            for number in numbers
             for introduced, fixed in kinds
         ]
         fail, passes, introduced, fixed, weight = np.array(rows, dtype=np.float64).T
         return fail, passes, introduced, fixed, weight / weight.sum()
+
+    def moves(self, steps: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the chance, (n-1, G), that a state changes at each step, for G expected numbers of changes."""
+        if not self.single:
+            return -np.expm1(-np.outer(steps, expected))
+        once = -np.expm1(-expected)
+        passed = np.concatenate([[0.0], steps.cumsum()[:-1]]) if len(steps) else steps
+        chances: NDArray[np.float64] = np.outer(steps, once) / (1 - np.outer(passed, once))
+        return chances
 
 
 def shares(versions: Sequence[Version]) -> NDArray[np.float64]:

@@ -16,17 +16,22 @@ Array = NDArray[np.float64]
 TINY = 1e-300
 _POOLED_ROUNDS = 3
 _RESCALED = 16
+_NEGLIGIBLE = 1e-5
+"""The weight, of all hypotheses of an issue, that may be left out to save time."""
+_MOST = 0.7
+"""The share of hypotheses above which picking some takes longer than working with all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Smoothed:
-    """Smoothed states per hypothesis: (n, J, G) arrays, and the hypotheses' weights (J, G)."""
+    """Smoothed states, (n, J, K), for those hypotheses that have weight; which ones, and their weights: (J, K)."""
 
     bad: Array
     if_ok: Array
     """The probability that a version is bad, if the next one is ok."""
     if_bad: Array
     weight: Array
+    place: NDArray[np.intp]
 
 
 def forward(
@@ -41,49 +46,82 @@ def forward(
     bad, good = runs
     issues, count = bad.shape
     # Few different counts occur, so that their likelihoods are worked out once each.
-    pairs, which = np.unique(np.stack([bad.T.ravel(), good.T.ravel()]), axis=1, return_inverse=True)
-    which = which.reshape(count, issues)
+    base = good.max(initial=0) + 1
+    codes, which = np.unique(bad.T * base + good.T, return_inverse=True)
+    pairs, which = np.divmod(codes, base), which.reshape(count, issues)
     if_ok = np.outer(pairs[0], np.log(fail)) + np.outer(pairs[1], np.log1p(-fail))
     if_bad = np.outer(pairs[0], np.log1p(-passes)) + np.outer(pairs[1], np.log(passes))
     top = np.maximum(if_ok, if_bad)
     of_ok, of_bad = np.exp(if_ok - top), np.exp(if_bad - top)
     filtered = np.empty((count, issues, len(fail)))
-    evidence = np.zeros(filtered.shape[1:])
+    evidence = (np.stack([which == pair for pair in range(len(top))]).sum(axis=1).T @ top).astype(np.float64)
     product = np.ones(filtered.shape[1:])
     chance = np.full(filtered.shape[1:], prior.start)
+    run = (bad + good).sum(axis=0) > 0
+    told = np.zeros(count) if given is None else np.abs(given).sum(axis=0)
     for v in range(count):
         if v:
-            chance = filtered[v - 1] * (1 - moves[0][v - 1] - moves[1][v - 1]) + moves[0][v - 1]
-        if given is not None and given[:, v].any():
-            told = given[:, v, None]
-            product *= np.where(told > 0, chance, np.where(told < 0, 1 - chance, 1.0))
-            chance = np.where(told > 0, 1.0, np.where(told < 0, 0.0, chance))
-        joint = chance * of_bad[which[v]]
-        total = joint + (1 - chance) * of_ok[which[v]]
-        np.divide(joint, total, out=filtered[v])
-        product *= total
+            chance = filtered[v - 1] * (1 - moves[0][v - 1] - moves[1][v - 1])
+            chance += moves[0][v - 1]
+        if given is not None and told[v]:
+            state = given[:, v, None]
+            product *= np.where(state > 0, chance, np.where(state < 0, 1 - chance, 1.0))
+            chance = np.where(state > 0, 1.0, np.where(state < 0, 0.0, chance))
+        if not run[v]:
+            filtered[v] = chance
+        else:
+            ok = of_ok[which[v]]
+            joint = chance * of_bad[which[v]]
+            chance *= ok
+            ok -= chance
+            ok += joint
+            np.divide(joint, ok, out=filtered[v])
+            product *= ok
         if v % _RESCALED == 0 or v == count - 1:  # before it gets too small for a float
             evidence += np.log(np.maximum(product, TINY))
-            product = np.ones(product.shape)
-    for v in range(count):
-        evidence += top[which[v]]
+            product[:] = 1.0
     return filtered, evidence
 
 
 def backward(filtered: Array, moves: tuple[Array, Array], weight: Array) -> Smoothed:
     """Return the states given everything: `moves` are the chances of an introduction and a fix per step."""
-    back_ok, back_bad, smoothed = np.zeros(filtered.shape), np.zeros(filtered.shape), np.empty(filtered.shape)
-    smoothed[-1] = filtered[-1]
+    place = _weighty(weight)
+    few = place.shape[1] < weight.shape[1]
+    weight = np.take_along_axis(weight, place, axis=1)
+    weight = weight / weight.sum(axis=1, keepdims=True)
+    count, issues, _ = filtered.shape
+    shape = (count, issues, place.shape[1])
+    back_ok, back_bad, smoothed = np.zeros(shape), np.zeros(shape), np.empty(shape)
+    rows = np.arange(issues)[:, None]
+    smoothed[-1] = filtered[-1][rows, place]
     # Version by version, because what one step needs stays in the processor's cache.
-    for v in range(len(filtered) - 2, -1, -1):
+    for v in range(count - 2, -1, -1):
         before, worse, better = filtered[v], moves[0][v], moves[1][v]
-        not_before = 1 - before
-        stays, turns = before * (1 - better), not_before * worse
-        np.divide(stays, np.maximum(stays + turns, TINY), out=back_bad[v])
-        leaves, keeps = before - stays, not_before - turns
-        np.divide(leaves, np.maximum(leaves + keeps, TINY), out=back_ok[v])
-        smoothed[v] = back_ok[v] + smoothed[v + 1] * (back_bad[v] - back_ok[v])
-    return Smoothed(bad=smoothed, if_ok=back_ok, if_bad=back_bad, weight=weight)
+        if few:
+            before, worse, better = before[rows, place], worse[place], better[place]
+        turns = (1 - before) * worse
+        leaves = before * better
+        keeps = 1 - before
+        keeps -= turns
+        stays = before - leaves
+        turns += stays
+        keeps += leaves
+        np.divide(stays, np.maximum(turns, TINY, out=turns), out=back_bad[v])
+        np.divide(leaves, np.maximum(keeps, TINY, out=keeps), out=back_ok[v])
+        np.subtract(back_bad[v], back_ok[v], out=smoothed[v])
+        smoothed[v] *= smoothed[v + 1]
+        smoothed[v] += back_ok[v]
+    return Smoothed(bad=smoothed, if_ok=back_ok, if_bad=back_bad, weight=weight, place=place)
+
+
+def _weighty(weight: Array) -> NDArray[np.intp]:
+    """Return the places (J, K) of hypotheses that are not negligible; all, in order, where few are."""
+    order = np.argsort(-weight, axis=1)
+    passed = np.take_along_axis(weight, order, axis=1).cumsum(axis=1)
+    enough = int((passed < 1 - _NEGLIGIBLE).sum(axis=1).max()) + 1
+    if enough > _MOST * weight.shape[1]:
+        return np.tile(np.arange(weight.shape[1]), (len(weight), 1))
+    return order[:, :enough]
 
 
 def weigh(prior: Prior, evidence: Array, weight: Array, runs: Array) -> Array:

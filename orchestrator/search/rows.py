@@ -58,7 +58,7 @@ class Row:
         return replace(self, given=given)
 
     def observed(self, cell: str, verdicts: Mapping[str, Verdict]) -> Row:
-        """Return the row with one more run of a cell, by issue. An unknown verdict closes the cell for its issue."""
+        """Return the row with one more run of a cell, by issue. An unknown verdict closes it for its issue."""
         at = self.place.get(cell)
         if at is None:
             return self
@@ -86,13 +86,13 @@ class Row:
         return self.posterior.probability >= confidence
 
     def unconfirmed(self, times: int) -> NDArray[np.bool_]:
-        """Return where (J, n) a side of a change was seen fewer than 1 + `times` times more often than not."""
+        """Return where (J, n) a side of a change has shown its state fewer than 1 + `times` times."""
         path, testable = self.posterior.path, self.testable
         wanted = np.zeros(path.shape, dtype=np.bool_)
-        net = np.where(path, self.bad - self.good, self.good - self.bad)
+        shown = np.where(path, self.bad, self.good)
         for issue in range(len(path)):
             there = np.flatnonzero(testable[issue])
             turns = np.flatnonzero(np.diff(path[issue, there].astype(int)))
             sides = np.concatenate([there[turns], there[turns + 1]]) if len(turns) else there[:0]
-            wanted[issue, sides] = net[issue, sides] < 1 + times
+            wanted[issue, sides] = shown[issue, sides] < 1 + times
         return wanted
