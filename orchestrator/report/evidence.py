@@ -130,7 +130,7 @@ def _culprit(transition: Transition, old: CellRow | None, new: CellRow | None) -
     names = []
     for package in transition.culprit:
         before, after = (row.versions.get(package) if row else None for row in (old, new))
-        names.append(f"{package} {before} → {after}" if before and after else package)
+        names.append(f"{package} {before} → {after}" if before and after and before != after else package)
     text = words.conjunction(names, "or")
     return f"{text}: no cell here separates them" if len(names) > 1 and transition.cause is None else text
 
