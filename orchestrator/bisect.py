@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from orchestrator.adaptive import Search, seek
+from orchestrator.adaptive import Search, refuted, row_of, seek
 from orchestrator.errors import ConfigError, NothingSelectedError, OrchestratorError
 from orchestrator.hybrids import with_causes
 from orchestrator.knowledge import Field, survey
@@ -50,7 +50,8 @@ def bisect(shop: Workshop, options: Options, search: Search, question: Question)
     """Find the one change of an issue along its axis, and which package it takes.
 
     Raises:
-        ConfigError: the issue is followed along several lines, or the versions given make no interval.
+        ConfigError: the issue is followed along several lines, the versions given make no interval, or runs refute
+            what is given.
         NothingSelectedError: no cell of the issue can be run.
     """
     started = datetime.now(UTC)
@@ -59,6 +60,7 @@ def bisect(shop: Workshop, options: Options, search: Search, question: Question)
     line = _line(shop, field, question.issue)
     field, search = _between(shop, field, line, search, question)
     searched = seek(shop, options, search, field, everything)
+    _check_given(shop, field, search, question)
     notices: list[str] = []
     history: Mapping[Version, str] = {}
     found = _change(shop, field, question)
@@ -72,7 +74,8 @@ def bisect(shop: Workshop, options: Options, search: Search, question: Question)
             field = field.joined(inner)
             of = len(field.known) + len(field.later)
             searched = replace(more, runs=more.runs + searched.runs, of=of, cells=field.attempted)
-    report = conclude(shop, field, everything, started, searched, search)
+    # One change is assumed to find it; how sure all of the series is, is another question.
+    report = conclude(shop, field, everything, started, searched, replace(search.prior, single=False))
     causes = with_causes(
         shop, options, field, everything, report.series, search.goal.confidence, lambda one: len(_moving(one)) > 1
     )
@@ -133,6 +136,19 @@ def _between(shop: Workshop, field: Field, line: Line, search: Search, question:
     verdicts = {question.good: Verdict.GOOD, question.bad: Verdict.BAD}
     given = {c.id: verdicts[v] for c in cells if (v := c.versions[line.axis]) in verdicts}
     return survey(shop, field.selection, cells), replace(search, given=given)
+
+
+def _check_given(shop: Workshop, field: Field, search: Search, question: Question) -> None:
+    """Raise where runs say the opposite of what the user gives: no answer between such versions is one."""
+    for line in lines(shop.matrix, field.measured(shop.matrix)):
+        for cell in refuted([row_of(line, search)], search):
+            version = next(one.cell.versions[line.axis] for one in line.cells if one.cell.id == cell)
+            verdict = search.given[cell]
+            found = "does not show" if verdict is Verdict.BAD else "shows"
+            raise ConfigError(
+                f"{question.issue} {found} in {line.axis} {version}, which is given as {verdict.value}",
+                hint=f"what was measured is kept; give another version, or leave --{verdict.value} out",
+            )
 
 
 def _change(shop: Workshop, field: Field, question: Question) -> Transition | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from orchestrator.versions import Version
 
 _MOST = 3
-"""Issues that one line names."""
+"""Changes that one line names."""
 
 Span = tuple[str, "Version", "Version"]
 """What happened, after which version, and in which at the latest."""
@@ -38,8 +38,8 @@ class Narrowing:
         """Say what a round brought. `following` are the cells to be run next, each with whether it is warm."""
         changes = [text for at, line in enumerate(lines) for text in self._changes(at, line, rows[at])]
         parts = changes[:_MOST]
-        if len(changes) > _MOST:
-            parts.append(f"{len(changes) - _MOST} more issues narrowed")
+        if (more := len(changes) - _MOST) > 0:
+            parts.append(f"{more} more {'change' if more == 1 else 'changes'}")
         if following:
             left = _left(rows, self._goal)
             parts.append(f"about {left} {'run' if left == 1 else 'runs'} left")

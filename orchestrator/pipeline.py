@@ -32,13 +32,14 @@ from orchestrator.resolve import axis_versions
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from orchestrator.pinpoint.prior import Prior
     from orchestrator.workshop import Workshop
 
 
-def run(shop: Workshop, options: Options, search: Search | None = None) -> Report:
+def run(shop: Workshop, options: Options, search: Search | None = None, prior: Prior | None = None) -> Report:
     """Measure what is not known yet of the selected cells and answer for all of them.
 
-    With `search`, only the cells are run that its question needs.
+    With `search`, only the cells are run that its question needs. `prior` is what is believed beforehand.
 
     Raises:
         NothingSelectedError: there is no such cell.
@@ -52,7 +53,7 @@ def run(shop: Workshop, options: Options, search: Search | None = None) -> Repor
         )
     field = survey(shop, options.selection, cells)
     searched = _measure(shop, options, search, field, everything)
-    report = conclude(shop, field, everything, started, searched, search)
+    report = conclude(shop, field, everything, started, searched, prior)
     if search is None or searched is None:
         return report
     # Where several packages under test move together, the series alone cannot tell which of them it takes.
@@ -76,11 +77,9 @@ def conclude(
     everything: Sequence[Cell],
     started: datetime,
     searched: Searched | None = None,
-    search: Search | None = None,
+    prior: Prior | None = None,
 ) -> Report:
     """Answer for all cells of a field; `everything` is all cells of the matrix."""
-    # What a bisection assumes makes it find one change; how sure all of the series is, is another question.
-    prior = None if search is None else replace(search.prior, single=False)
     provenance = Provenance(
         tool=f"matrix-orchestrator {installed('matrix-orchestrator')}",
         matrix=digest(shop.matrix.path.read_text(encoding="utf-8-sig")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,7 +120,7 @@ def search_of(given: dict[str, Any], **more: Any) -> Search:  # noqa: ANN401 - f
     """Return the search that a command's parameters ask for.
 
     Raises:
-        click.BadParameter: the budget is neither a number of cells nor a duration.
+        click.BadParameter: a value is not what the option takes.
     """
     from orchestrator.adaptive import Budget, Search  # noqa: PLC0415
     from orchestrator.config.quantities import seconds  # noqa: PLC0415
@@ -138,6 +139,8 @@ def search_of(given: dict[str, Any], **more: Any) -> Search:  # noqa: ANN401 - f
             raise click.BadParameter(
                 f"{text!r} is neither a number of cells like 20cells nor a duration like 2h", param_hint="--budget"
             ) from None
+    if math.isnan(given["confidence"]):  # which no range keeps out
+        raise click.BadParameter("'nan' is no probability", param_hint="--confidence")
     goal = Goal(confidence=given["confidence"], confirm=given["confirm"])
     return Search(goal=goal, budget=budget, prior=Prior(noise=_noise(given["flakes"])), **more)
 

@@ -57,7 +57,7 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
 
     width = width_of(given["jobs"])
     matrix = load(given["matrix"])
-    search = None if given["mode"] == "exhaustive" else search_of(given, always=given["mode"] == "adaptive")
+    search = search_of(given, always=given["mode"] == "adaptive")
 
     from orchestrator.cli.board import board  # noqa: PLC0415
     from orchestrator.cli.console import consoles  # noqa: PLC0415
@@ -76,7 +76,8 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
         stopped_by_signals(cancel),
         open_workshop(given, matrix, observer, cancel) as shop,
     ):
-        report = run(shop, Options(selection=selection_of(given), width=width, rerun=rerun), search)
+        options = Options(selection=selection_of(given), width=width, rerun=rerun)
+        report = run(shop, options, None if given["mode"] == "exhaustive" else search, search.prior)
     save(shop.store.root, report)
     write_reports(report, reports, out)
     if cancel.is_set():

@@ -56,8 +56,14 @@ class Believed:
     """(n,): the most probable states of all versions together."""
     chance: Array
     """(n,): the probability that each version is bad."""
-    change: Array
-    """(n,): the probability of a change between a version and the next one that can be tested."""
+    posterior: Posterior
+    index: int
+    """Which of the posterior's issues it is."""
+
+    def changed(self, old: int, new: int, *, bad: bool) -> float:
+        """Return the probability that the state changes between two versions, to `bad` in the newer one."""
+        introduced, fixed = self.posterior.turned(old, new)
+        return float((introduced if bad else fixed)[self.index])
 
 
 def believe(
@@ -72,7 +78,8 @@ def believe(
             belief=_belief(posterior, seen, index, versions, steps),
             bad=posterior.path[index],
             chance=posterior.bad[index],
-            change=posterior.change[index],
+            posterior=posterior,
+            index=index,
         )
         for index, issue in enumerate(issues)
         if (seen.bad[index] + seen.good[index]).any()

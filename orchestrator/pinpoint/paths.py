@@ -1,4 +1,4 @@
-"""The most probable states of all versions together, and where they change.
+"""The most probable states of all versions together, and whether they change between two.
 
 Versions that can never be tested are summed out: in the kernels used here they repeat the next version's state, so
 that they add no change and no factor of their own.
@@ -45,15 +45,18 @@ def kernels(seen: Smoothed, testable: NDArray[np.bool_]) -> Kernels:
     return if_ok, if_bad, newest
 
 
-def changes(weight: Array, kernel: Kernels) -> Array:
-    """Return the chance, (J, n), of a change between each version and the next one that can be tested."""
+def turned(weight: Array, kernel: Kernels, old: int, new: int) -> tuple[Array, Array]:
+    """Return the chances, (J,), that `old` is ok and `new` bad, and the reverse; both can be tested, old < new."""
     if_ok, if_bad, after = kernel
-    count, issues, _ = if_ok.shape
-    found = np.zeros((issues, count))
-    for v in range(count - 2, -1, -1):
-        found[:, v] = ((if_ok[v] + after * (1 - if_bad[v] - if_ok[v])) * weight).sum(axis=1)
+    for v in range(len(if_ok) - 2, new - 1, -1):
         after = if_ok[v] + after * (if_bad[v] - if_ok[v])
-    return found
+    # The chance of `old` to be bad if `new` is ok, and if it is bad.
+    ok, bad = np.zeros(after.shape), np.ones(after.shape)
+    for v in range(new - 1, old - 1, -1):
+        ok, bad = (if_ok[v] + one * (if_bad[v] - if_ok[v]) for one in (ok, bad))
+    introduced: Array = (after * (1 - bad) * weight).sum(axis=1)
+    fixed: Array = ((1 - after) * ok * weight).sum(axis=1)
+    return introduced, fixed
 
 
 def best_path(weight: Array, kernel: Kernels) -> tuple[NDArray[np.bool_], Array]:

@@ -7,13 +7,12 @@ the version (n) second; inside, hypotheses on rates (G) come last.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.pinpoint.paths import Kernels, best_path, changes, kernels
+from orchestrator.pinpoint.paths import Kernels, best_path, kernels, turned
 from orchestrator.pinpoint.smoothing import Smoothed, backward, forward, weigh
 
 if TYPE_CHECKING:
@@ -43,10 +42,12 @@ class Posterior:
     _weight: Array = field(repr=False)
     _kernels: Kernels = field(repr=False)
 
-    @cached_property
-    def change(self) -> Array:
-        """(J, n): the probability of a change between a version and the next one that can be tested."""
-        return changes(self._weight, self._kernels)
+    def turned(self, old: int, new: int) -> tuple[Array, Array]:
+        """Return the chances, (J,), that version `old` is ok and `new` is bad, and the reverse.
+
+        Both can be tested, and `old` comes first.
+        """
+        return turned(self._weight, self._kernels, old, new)
 
 
 def infer(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from orchestrator.model import (
     Issue,
     Judgement,
+    Kind,
     Outcome,
     Point,
     Series,
@@ -162,5 +163,6 @@ def _sure(transition: Transition, versions: Sequence[Version], believed: Believe
     new = versions.index(transition.version)
     old = new if transition.after is None else versions.index(transition.after)
     # Where no old state was seen, the claim is only that the version is bad.
-    chance = float(believed.change[old:new].sum() if new > old else believed.chance[new])
+    bad = transition.kind is Kind.INTRODUCED
+    chance = believed.changed(old, new, bad=bad) if new > old else float(believed.chance[new])
     return replace(transition, confidence=min(1.0, chance))

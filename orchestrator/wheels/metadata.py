@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from email.parser import Parser
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -32,9 +33,11 @@ def requires(distribution: Distribution, wheels: WheelCache) -> tuple[Requiremen
 def _inside(path: Path) -> str | None:
     try:
         with zipfile.ZipFile(path) as wheel:
-            name = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+            # At the top: further down lies the metadata of what a wheel brings along.
+            tops = (name for name in wheel.namelist() if name.count("/") == 1)
+            name = next(name for name in tops if name.endswith(".dist-info/METADATA"))
             return wheel.read(name).decode("utf-8", "replace")
-    except (OSError, StopIteration, zipfile.BadZipFile):
+    except (OSError, StopIteration, zipfile.BadZipFile, zlib.error):
         return None
 
 

@@ -9,7 +9,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("run", "list", "plan", "build", "explain", "report", "images", "prune", "bundle", "schema")
+COMMANDS = (
+    "run",
+    "bisect",
+    "simulate",
+    "list",
+    "plan",
+    "build",
+    "explain",
+    "report",
+    "images",
+    "prune",
+    "bundle",
+    "schema",
+)
 
 
 def orchestrator(*arguments, cwd=ROOT, **environment):
@@ -83,6 +96,9 @@ issues: {it: {title: it, probes: ["test_it.py::test_it"], subject: {tiny: tinyli
         (["run", "no-such.yaml"], 2, "no-such.yaml"),
         (["run", "--jobs", "0"], 2, "neither 'auto' nor a number"),
         (["run", "--report", "yaml"], 2, "'yaml' is not one of"),
+        (["run", "--search", "adaptive", "--budget", "soon"], 2, "neither a number of cells like 20cells"),
+        (["bisect", "torch-dot-half", "--good", "newest"], 2, "newest"),
+        (["bisect", "torch-dot-halb", "--runtime", "venv"], 2, "did you mean 'torch-dot-half'"),
         (["list", "-k", "torch>="], 2, "-k: column 1"),
         (["list", "--stack", "torch-cup"], 2, "did you mean 'torch-cpu'"),
         (["list", "-s", "nothing-like-this"], 3, "no cell is selected"),

@@ -7,11 +7,11 @@ from builders import axis, issue, matrix, stack
 from orchestrator.cli.reporting import exit_code, parse_reports, write_reports
 from orchestrator.errors import EnvironmentUnusableError, ExitCode
 from orchestrator.matrix import expand
-from orchestrator.model import Judgement, Outcome, Provenance, State
+from orchestrator.model import Judgement, Outcome, Provenance, Searched, State
 from orchestrator.pinpoint import Measured, answer
 
 
-def report(*outcomes, expect=None):
+def report(*outcomes, expect=None, searched=None):
     asked = matrix(
         stack("s", axis("torch", *[f"2.{n}" for n in range(len(outcomes))])),
         issues=(issue("dot", {"s": "torch"}, expect=expect),),
@@ -20,7 +20,7 @@ def report(*outcomes, expect=None):
         Measured(cell=cell, judgements={"dot": Judgement(outcome=outcome, verdict=outcome.verdict)})
         for cell, outcome in zip(expand(asked), outcomes, strict=True)
     ]
-    return answer(asked, measured, Provenance(tool="t", matrix="m"))
+    return answer(asked, measured, Provenance(tool="t", matrix="m"), searched=searched)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,24 @@ def report(*outcomes, expect=None):
 )
 def test_the_exit_code_of_a_report(outcomes, expect, code):
     assert exit_code(report(*outcomes, expect=expect)) is code
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "unanswered", "code"),
+    [
+        ([Outcome.FAIL, Outcome.NOT_RUN, Outcome.PASS], (), ExitCode.OK),
+        ([Outcome.FAIL, Outcome.NOT_RUN, Outcome.PASS], ("dot in s",), ExitCode.INCOMPLETE),
+        ([Outcome.PASS, Outcome.PASS], ("dot in s",), ExitCode.INCOMPLETE),
+        ([Outcome.FAIL, Outcome.INFRA, Outcome.PASS], (), ExitCode.INCOMPLETE),
+        ([Outcome.FAIL, Outcome.BUILD_FAILED, Outcome.PASS], (), ExitCode.INCOMPLETE),
+        ([Outcome.FAIL, Outcome.UNRESOLVABLE, Outcome.PASS], (), ExitCode.OK),
+        ([Outcome.PASS, Outcome.NOT_RUN, Outcome.FAIL], (), ExitCode.FINDINGS),
+        ([Outcome.PASS, Outcome.NOT_RUN, Outcome.FAIL], ("dot in s",), ExitCode.FINDINGS),
+    ],
+)
+def test_the_exit_code_of_a_search(outcomes, unanswered, code):
+    searched = Searched(runs=2, cells=2, of=3, confidence=0.95, open=unanswered)
+    assert exit_code(report(*outcomes, searched=searched)) is code
 
 
 def test_reports_go_where_they_are_sent(tmp_path, capsys):

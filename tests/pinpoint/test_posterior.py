@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -82,10 +82,14 @@ def test_agrees_with_the_sum_over_all_paths(case):
         for v in range(len(bad[j])):
             marginal = sum(chance.sum() for path, chance in every.items() if path[v]) / total
             assert found.bad[j, v] == pytest.approx(marginal, abs=SLACK)
-        for old, new in pairwise(there):
-            change = sum(chance.sum() for path, chance in every.items() if path[old] != path[new]) / total
-            assert found.change[j, old] == pytest.approx(change, abs=SLACK)
-        assert found.change[j][~testable[j]] == pytest.approx(0.0)
+        for old, new in combinations(there, 2):
+            for turned, bad_now in zip(found.turned(old, new), (True, False), strict=True):
+                change = sum(
+                    chance.sum()
+                    for path, chance in every.items()
+                    if path[old] != path[new] and bool(path[new]) is bad_now
+                )
+                assert turned[j] == pytest.approx(change / total, abs=SLACK)
         rate = sum((chance * fail).sum() for chance in every.values()) / total
         assert found.false_fail[j] == pytest.approx(rate, abs=SLACK)
 
@@ -172,6 +176,6 @@ def test_many_versions_and_runs_stay_finite():
     random = np.random.default_rng(3)
     bad, good = (random.integers(0, 30, (4, 300)).astype(float) for _ in range(2))
     found = infer(Prior(noise=UNKNOWN), np.full(299, 1 / 299), (bad, good))
-    for values in (found.bad, found.information, found.probability, found.change, found.changes):
+    for values in (found.bad, found.information, found.probability, *found.turned(3, 250), found.changes):
         assert np.isfinite(values).all()
     assert ((found.bad >= 0) & (found.bad <= 1)).all()
