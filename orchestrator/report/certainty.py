@@ -21,8 +21,11 @@ def sentences(report: Report) -> tuple[str, ...]:
     beliefs = [group.shown.belief for group in shown]
     if report.searched is None and not any(one and (one.flaky or one.gap) for one in beliefs):
         return ()
+    # A bisection looks for one change; this is about all of the versions.
+    single = report.searched is not None and report.searched.single
+    also = "if it may change more than once, " if single else ""
     return tuple(
-        f"{group.shown.issue} in {words.where(group)}: {'; '.join(_parts(group.shown, belief))}"
+        f"{group.shown.issue} in {words.where(group)}: {also}{'; '.join(_parts(group.shown, belief))}"
         for group, belief in zip(shown, beliefs, strict=True)
         if belief is not None
     )
