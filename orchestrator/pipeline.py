@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version as installed
 from typing import TYPE_CHECKING
 
-from orchestrator.adaptive import Search, seek, worthwhile
+from orchestrator.adaptive import Search, seek
 from orchestrator.errors import NothingSelectedError
 from orchestrator.hybrids import with_causes
 from orchestrator.knowledge import Field, survey
@@ -28,6 +28,7 @@ from orchestrator.model import (
 )
 from orchestrator.pinpoint import answer
 from orchestrator.resolve import axis_versions
+from orchestrator.worth import worthwhile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

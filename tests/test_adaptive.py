@@ -8,35 +8,21 @@ import numpy as np
 import pytest
 
 from orchestrator import adaptive
-from orchestrator.adaptive import Budget, Search, row_of, seek, worthwhile
+from orchestrator.adaptive import Budget, Search, row_of, seek
 from orchestrator.knowledge import survey
 from orchestrator.matrix import Selection
-from orchestrator.measure import Options, measure, plan_for
+from orchestrator.measure import Options, plan_for
 from orchestrator.model import Outcome, Verdict
 from orchestrator.pinpoint import lines, series
 from orchestrator.pinpoint.prior import STEADY, Noise, Prior, shares
 from orchestrator.pipeline import run
 from orchestrator.search.choose import Goal
-from workbench import bench
+from workbench import bench, made, never, ran, since
 
 VERSIONS = tuple(f"1.{minor}" for minor in range(32))
 SURE = Prior(noise=STEADY)
 SHAKY = Prior(noise=(Noise(false_fail=0.05, false_pass=0.05), Noise(false_fail=0.25, false_pass=0.25)))
 GOAL = Goal(confidence=0.95)
-
-
-def never(_version, _number):
-    return False
-
-
-def since(minor):
-    return lambda version, _number: version.minor >= minor
-
-
-def made(tmp_path, truths, versions=VERSIONS, **more):
-    """Return a bench, and what is known of all its cells at first."""
-    one = bench(tmp_path, versions, truths, **more)
-    return one, survey(one.shop, Selection(), one.cells)
 
 
 def sought(one, field, search=None, width=1):
@@ -55,14 +41,8 @@ def rows(one, field, search):
     return [row_of(line, search) for line in lines(one.shop.matrix, field.measured(one.shop.matrix))]
 
 
-def ran(one, field, *versions):
-    """Run cells once, outside of any search."""
-    wanted = [(field.known[one.cell(version)], field.known[one.cell(version)].probes) for version in versions]
-    measure(one.shop, Options(), wanted, plan_for(one.shop, field.known, one.cells))
-
-
 def test_all_changes_are_found_in_fewer_runs_than_there_are_cells(tmp_path):
-    one, field = made(tmp_path, {"a": since(20), "b": lambda v, _n: 5 <= v.minor < 25, "c": never})
+    one, field = made(tmp_path, {"a": since(20), "b": lambda v, _n: 5 <= v.minor < 25, "c": never}, VERSIONS)
     found = sought(one, field, Search(goal=GOAL, prior=Prior(noise=STEADY, expected=(1.0,))))
     assert states(one, field)["a"] == [("introduced", "1.19", "1.20")]
     assert states(one, field)["b"] == [("introduced", "1.4", "1.5"), ("fixed", "1.24", "1.25")]
@@ -73,7 +53,7 @@ def test_all_changes_are_found_in_fewer_runs_than_there_are_cells(tmp_path):
 
 
 def test_it_tells_how_it_gets_on(tmp_path):
-    one, field = made(tmp_path, {"a": since(20)})
+    one, field = made(tmp_path, {"a": since(20)}, VERSIONS)
     sought(one, field)
     told = [phase.split("; ") for phase in one.listener.phases[1:]]
     assert all(parts[-1].startswith("next lib 1.") and parts[-2].endswith(" left") for parts in told[:-1])
@@ -82,9 +62,9 @@ def test_it_tells_how_it_gets_on(tmp_path):
 
 
 def test_it_goes_on_from_what_the_store_knows(tmp_path):
-    one, field = made(tmp_path, {"a": since(20)})
+    one, field = made(tmp_path, {"a": since(20)}, VERSIONS)
     first = sought(one, field)
-    again, known = made(tmp_path, {"a": since(20)})
+    again, known = made(tmp_path, {"a": since(20)}, VERSIONS)
     assert sought(again, known).runs == 0
     assert again.runtime.runs == []
     assert first.runs > 0
@@ -92,7 +72,7 @@ def test_it_goes_on_from_what_the_store_knows(tmp_path):
 
 
 def test_one_change_at_most_needs_about_as_many_runs_as_bisection(tmp_path):
-    one, field = made(tmp_path, {"a": since(20)})
+    one, field = made(tmp_path, {"a": since(20)}, VERSIONS)
     ends = {one.cell("1.0"): Verdict.GOOD, one.cell("1.31"): Verdict.BAD}
     found = sought(one, field, Search(prior=replace(SURE, single=True), goal=GOAL, given=ends))
     assert found.single
@@ -102,7 +82,7 @@ def test_one_change_at_most_needs_about_as_many_runs_as_bisection(tmp_path):
 
 
 def test_several_at_once_are_different_cells(tmp_path):
-    one, field = made(tmp_path, {"a": since(20), "b": since(9)})
+    one, field = made(tmp_path, {"a": since(20), "b": since(9)}, VERSIONS)
     found = sought(one, field, width=4)
     assert found.open == ()
     assert len(set(one.runtime.runs[:4])) > 1
@@ -111,14 +91,14 @@ def test_several_at_once_are_different_cells(tmp_path):
 
 @pytest.mark.parametrize("runs", [1, 3])
 def test_a_budget_of_runs_is_kept_to_the_run(tmp_path, runs):
-    one, field = made(tmp_path, {"a": since(20)})
+    one, field = made(tmp_path, {"a": since(20)}, VERSIONS)
     found = sought(one, field, Search(prior=SURE, budget=Budget(runs=runs)), width=4)
     assert len(one.runtime.runs) == found.runs == runs
     assert (found.open, found.stopped) == (("a in s",), f"its budget of {runs} cells is used")
 
 
 def test_a_budget_of_time_ends_a_search_before_its_next_round(tmp_path):
-    one, field = made(tmp_path, {"a": since(20)})
+    one, field = made(tmp_path, {"a": since(20)}, VERSIONS)
     found = sought(one, field, Search(prior=SURE, budget=Budget(seconds=1e-9)))
     assert (found.runs, one.runtime.runs) == (0, [])
     assert found.stopped == "its budget of 0 s is used"
@@ -126,15 +106,15 @@ def test_a_budget_of_time_ends_a_search_before_its_next_round(tmp_path):
 
 
 def test_a_budget_that_was_enough_is_no_reason(tmp_path):
-    one, field = made(tmp_path, {"a": since(20)})
+    one, field = made(tmp_path, {"a": since(20)}, VERSIONS)
     needed = sought(one, field).runs
-    other, fresh = made(tmp_path / "other", {"a": since(20)})
+    other, fresh = made(tmp_path / "other", {"a": since(20)}, VERSIONS)
     found = sought(other, fresh, Search(prior=SURE, goal=GOAL, budget=Budget(runs=needed)))
     assert (found.runs, found.open, found.stopped) == (needed, (), None)
 
 
 def test_an_interruption_ends_it_after_what_runs(tmp_path):
-    one, field = made(tmp_path, {"a": since(20)})
+    one, field = made(tmp_path, {"a": since(20)}, VERSIONS)
     one.runtime.ran = lambda _cell: one.shop.cancel.set() if len(one.runtime.runs) == 2 else None
     found = sought(one, field)
     assert (len(one.runtime.runs), found.stopped, found.open) == (2, "it was interrupted", ("a in s",))
@@ -143,7 +123,7 @@ def test_an_interruption_ends_it_after_what_runs(tmp_path):
 
 def test_cells_that_cannot_be_resolved_are_gone_round(tmp_path):
     refused = {f"1.{minor}": "no such wheel" for minor in (0, 15, 16, 17, 31)}
-    one, field = made(tmp_path, {"a": since(16)}, refused=refused)
+    one, field = made(tmp_path, {"a": since(16)}, VERSIONS, refused=refused)
     found = sought(one, field)
     assert found.open == ()
     assert found.of == len(VERSIONS) - 5
@@ -155,7 +135,7 @@ def test_cells_that_cannot_be_resolved_are_gone_round(tmp_path):
 
 
 def test_cells_that_cannot_be_built_are_gone_round_and_not_tried_for_ever(tmp_path):
-    one, field = made(tmp_path, {"a": since(16)})
+    one, field = made(tmp_path, {"a": since(16)}, VERSIONS)
     one.runtime.broken = {f"1.{minor}": "no compiler" for minor in range(12, 20)}
     found = sought(one, field)
     assert found.open == ()
@@ -185,7 +165,7 @@ def test_a_flaky_probe_is_asked_again_until_it_is_told(tmp_path):
 
 
 def test_both_sides_of_a_change_are_confirmed(tmp_path):
-    one, field = made(tmp_path, {"a": since(20)})
+    one, field = made(tmp_path, {"a": since(20)}, VERSIONS)
     sought(one, field, Search(prior=SURE, goal=replace(GOAL, confirm=2)))
     assert one.runtime.runs.count(one.cell("1.19")) >= 3
     assert one.runtime.runs.count(one.cell("1.20")) >= 3
@@ -235,43 +215,8 @@ def test_a_row_holds_the_runs_of_its_line_and_what_the_user_gives(tmp_path):
     assert np.array_equal(row.steps, shares(line.versions))
 
 
-def test_what_is_built_already_costs_its_run_only(tmp_path):
-    one, field = made(tmp_path, {"a": never}, VERSIONS[:3], refused={"1.2": "no"})
-    plan = plan_for(one.shop, field.known, one.cells)
-    build = one.shop.pace.estimate()(plan.chain(field.known[one.cell("1.0")].lock.digest)[0])
-    assert build > 0
-    before = adaptive._costs(one.shop, field, plan)
-    assert before == pytest.approx(dict.fromkeys(field.known, build + adaptive.RUN_SECONDS))
-    ran(one, field, "1.0")
-    costs = adaptive._costs(one.shop, field, plan)
-    assert set(costs) == {one.cell("1.0"), one.cell("1.1")}
-    assert costs[one.cell("1.1")] - costs[one.cell("1.0")] == pytest.approx(build)
-    assert [adaptive._warm(one.shop, field, one.cell(version), plan) for version in ("1.0", "1.1", "1.2")] == [
-        True,
-        False,
-        False,
-    ]
-
-
-def test_the_time_of_a_run_is_learnt(tmp_path):
-    one, field = made(tmp_path, {"a": never, "b": never}, VERSIONS[:2])
-    assert adaptive._run_seconds(field) == adaptive.RUN_SECONDS
-    ran(one, field, "1.0")
-    (attempt,) = field.known[one.cell("1.0")].attempts.values()
-    assert adaptive._run_seconds(field) == sum(result.duration for result in attempt.values()) + 1.0
-
-
-def test_what_has_to_be_built_from_source_costs_more(tmp_path):
-    one = bench(tmp_path, VERSIONS[:2], {"a": never})
-    field = survey(one.shop, Selection(), one.cells[:1], later=one.cells[1:])
-    plan = plan_for(one.shop, field.known, one.cells)
-    costs = adaptive._costs(one.shop, field, plan)
-    assert costs[one.cell("1.1")] == adaptive.SOURCE_SECONDS + adaptive.RUN_SECONDS > costs[one.cell("1.0")]
-    assert not adaptive._warm(one.shop, field, one.cell("1.1"), plan)
-
-
 def test_warm_cells_are_told_as_such_and_preferred(tmp_path):
-    one, field = made(tmp_path, {"a": since(20)})
+    one, field = made(tmp_path, {"a": since(20)}, VERSIONS)
     plan = plan_for(one.shop, field.known, one.cells)
     cheap = plan.chain(field.known[one.cell("1.17")].lock.digest)[0]
     one.runtime.prepare(cheap, None, None, None)
@@ -282,25 +227,6 @@ def test_warm_cells_are_told_as_such_and_preferred(tmp_path):
     }))  # fmt: skip
     assert one.runtime.runs[0] == one.cell("1.17")
     assert any(phase.endswith("next lib 1.17 (warm)") for phase in one.listener.phases)
-
-
-def test_many_versions_are_searched(tmp_path):
-    one, field = made(tmp_path, {"a": since(20)}, tuple(f"1.{minor}" for minor in range(64)))
-    plan = plan_for(one.shop, field.known, one.cells)
-    assert worthwhile(one.shop, Search(prior=SURE, goal=GOAL), field, plan)
-    (said,) = [phase for phase in one.listener.phases if phase.startswith("a search")]
-    assert said.startswith("a search is expected to cost less than running every cell (")
-    assert said.endswith("%): searching")
-
-
-def test_few_versions_and_many_issues_are_not(tmp_path):
-    truths = {f"i{number}": since(number) for number in range(12)}
-    one, field = made(tmp_path, truths, VERSIONS[:5])
-    plan = plan_for(one.shop, field.known, one.cells)
-    assert not worthwhile(one.shop, Search(prior=SURE, goal=GOAL), field, plan)
-    assert one.listener.phases[-1] == (
-        "a search is expected to cost no less than running every cell (100%): every cell is run"
-    )
 
 
 def test_a_run_may_choose_for_itself(tmp_path):
@@ -323,7 +249,7 @@ def test_a_run_with_a_search_reports_it(tmp_path):
 
 
 def test_what_the_user_gives_is_believed_until_runs_refute_it(tmp_path):
-    one, field = made(tmp_path, {"a": since(20)})
+    one, field = made(tmp_path, {"a": since(20)}, VERSIONS)
     search = Search(prior=SURE, goal=GOAL, given={one.cell("1.0"): Verdict.BAD, one.cell("1.31"): Verdict.GOOD})
     ran(one, field, "1.0")
     assert rows(one, field, search)[0].given[0, [0, 31]].tolist() == [1, -1]

@@ -14,7 +14,9 @@ from builders import axis, issue, matrix, stack
 from orchestrator.execute import runner
 from orchestrator.execute.port import Base, Held, Job, Plan, RawAttempt, Step, StepFailedError
 from orchestrator.execute.progress import Silent
-from orchestrator.matrix import expand
+from orchestrator.knowledge import survey
+from orchestrator.matrix import Selection, expand
+from orchestrator.measure import Options, measure, plan_for
 from orchestrator.model import Cell, Distribution, Lock, LockedCell, Matrix, Unresolvable
 from orchestrator.pace import Pace
 from orchestrator.results import Store
@@ -216,3 +218,23 @@ def bench(
         pace=Pace(root / "pace.json", "memory"),
     )
     return Bench(shop=shop, cells=cells, runtime=runtime, resolver=resolver, listener=listener)
+
+
+def never(_version, _number):
+    return False
+
+
+def since(minor):
+    return lambda version, _number: version.minor >= minor
+
+
+def made(tmp_path, truths, versions, **more):
+    """Return a bench, and what is known of all its cells at first."""
+    one = bench(tmp_path, versions, truths, **more)
+    return one, survey(one.shop, Selection(), one.cells)
+
+
+def ran(one, field, *versions):
+    """Run cells once, outside of any search."""
+    wanted = [(field.known[one.cell(version)], field.known[one.cell(version)].probes) for version in versions]
+    measure(one.shop, Options(), wanted, plan_for(one.shop, field.known, one.cells))
