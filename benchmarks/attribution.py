@@ -29,8 +29,9 @@ sys.path.insert(0, str(ROOT))
 
 from tabulate import tabulate  # noqa: E402
 
-from orchestrator.attribution.attribution import Attributed, Attribution  # noqa: E402
+from orchestrator.attribution.attribution import Attribution  # noqa: E402
 from orchestrator.attribution.belief import Noise  # noqa: E402
+from orchestrator.model import CauseKind  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,10 +118,10 @@ def attribute(*noise: Noise) -> Method:
             else:
                 state = state.observed(hybrid, failed=int(failed), passed=int(not failed))
         answer = state.answer()
-        if answer.kind is Attributed.SET:
+        if answer.kind is CauseKind.SET:
             truth = any(one == world.culprit for one, _ in answer.alternatives)
             return ("set with the truth" if truth else "set"), answer.units
-        return ("none" if answer.kind is Attributed.ELSE else "exact"), answer.units
+        return ("none" if answer.kind is CauseKind.ELSE else "exact"), answer.units
 
     return method
 

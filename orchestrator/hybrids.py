@@ -13,7 +13,6 @@ from orchestrator.knowledge import Field, survey
 from orchestrator.measure import measure, plan_for
 from orchestrator.model import (
     Cause,
-    CauseKind,
     Cell,
     Kind,
     LockedCell,
@@ -209,7 +208,7 @@ def _cause(answer: Culprit, hybrids: _Hybrids, names: Sequence[str], counts: tup
         return tuple(sorted(units, key=names.index))
 
     return Cause(
-        kind=CauseKind(answer.kind.value),
+        kind=answer.kind,
         packages=ordered(answer.units),
         probability=answer.probability,
         alternatives=tuple((ordered(one), chance) for one, chance in answer.alternatives),

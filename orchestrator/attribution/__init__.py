@@ -1,6 +1,6 @@
 """Which package a change comes from: decided by cells that mix the good side with the bad one. Pure."""
 
-from orchestrator.attribution.attribution import Attributed, Attribution, Culprit, Observation, Witness
+from orchestrator.attribution.attribution import Attribution, Culprit, Observation, Witness
 from orchestrator.attribution.belief import Noise
 
-__all__ = ["Attributed", "Attribution", "Culprit", "Noise", "Observation", "Witness"]
+__all__ = ["Attribution", "Culprit", "Noise", "Observation", "Witness"]

@@ -7,7 +7,6 @@ only if it takes a minimal culprit set. The model is in docs/concepts.md.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from orchestrator.attribution.choice import next_hybrid
 from orchestrator.attribution.hybrids import EXHAUSTIVE
 from orchestrator.attribution.suspects import suspects
 from orchestrator.attribution.witnesses import claims
+from orchestrator.model import CauseKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,19 +25,6 @@ SOMETHING_ELSE: frozenset[str] = frozenset()
 
 _WORTH_NAMING = 0.1
 """A suspect is named as an alternative down to this share of the doubt that the confidence leaves."""
-
-
-class Attributed(StrEnum):
-    """What an attribution came to."""
-
-    OPEN = "open"
-    """There is more to run."""
-    EXACT = "exact"
-    """One culprit, shown by witnesses."""
-    SET = "set"
-    """Several culprits are possible and no installable hybrid separates them."""
-    ELSE = "else"
-    """No set of up to three units explains what was seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +51,7 @@ class Witness:
 class Culprit:
     """The answer of an attribution so far."""
 
-    kind: Attributed
+    kind: CauseKind
     units: frozenset[str]
     """The culprit, where it is exact; where nothing explains what was seen, the smallest hybrid that failed;
     otherwise the units of all alternatives."""
@@ -141,23 +128,23 @@ class Attribution:
         alternatives = [top, *(one for one, p in others if p >= _WORTH_NAMING * (1 - self.confidence))]
         witnesses = self._witnesses(top) if top else ()
         if probability >= self.confidence and all(witness.runs for witness in witnesses):
-            kind = Attributed.EXACT if top else Attributed.ELSE
+            kind = CauseKind.EXACT if top else CauseKind.ELSE
         else:
-            kind = Attributed.SET if self.next() is None else Attributed.OPEN
+            kind = CauseKind.SET if self.next() is None else CauseKind.OPEN
         return Culprit(
             kind=kind,
             units=self._blamed(kind, alternatives),
             probability=probability,
             alternatives=tuple(ranked[: len(alternatives)]),
-            witnesses=witnesses if kind is Attributed.EXACT else (),
+            witnesses=witnesses if kind is CauseKind.EXACT else (),
             exhaustive=len(self.units) <= EXHAUSTIVE and len(self.impossible) < self.tries,
         )
 
-    def _blamed(self, kind: Attributed, alternatives: list[frozenset[str]]) -> frozenset[str]:
+    def _blamed(self, kind: CauseKind, alternatives: list[frozenset[str]]) -> frozenset[str]:
         match kind:
-            case Attributed.EXACT:
+            case CauseKind.EXACT:
                 return alternatives[0]
-            case Attributed.ELSE:
+            case CauseKind.ELSE:
                 failing = (one for one, bad in _belief(self).verdicts.items() if bad)
                 return self._names(min(failing, key=lambda one: (len(one), sorted(one))))
             case _:

@@ -13,6 +13,7 @@ from orchestrator.cli.options import (
     color_option,
     jobs_option,
     refresh_option,
+    report_option,
     runtime_options,
     search_of,
     search_options,
@@ -57,13 +58,7 @@ class _VersionType(click.ParamType["Version"]):
 @jobs_option
 @refresh_option
 @store_option
-@click.option(
-    "--report",
-    "reports",
-    multiple=True,
-    metavar="FORMAT[:FILE]",
-    help="text, markdown or json; to standard output or to a file. May be repeated; default: text.",
-)
+@report_option
 @color_option
 def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the options say
     """Find the release, nightly or commit that introduced (or fixed) ISSUE of MATRIX, and the package it takes.

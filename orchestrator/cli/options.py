@@ -60,6 +60,13 @@ jobs_option = click.option(
     "-j", "--jobs", default="auto", metavar="N", help="How much to do at once; auto: one per CPU."
 )
 refresh_option = click.option("--refresh", is_flag=True, help="Ask the indexes again and resolve every cell anew.")
+report_option = click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    metavar="FORMAT[:FILE]",
+    help="text, markdown or json; to standard output or to a file. May be repeated; default: text.",
+)
 color_option = click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True
 )

@@ -11,6 +11,7 @@ from orchestrator.cli.options import (
     cell_options,
     color_option,
     jobs_option,
+    report_option,
     search_of,
     search_options,
     selection_of,
@@ -42,13 +43,7 @@ if TYPE_CHECKING:
     help="Run every cell, only those that the answers need, or whichever costs less.",
 )
 @search_options
-@click.option(
-    "--report",
-    "reports",
-    multiple=True,
-    metavar="FORMAT[:FILE]",
-    help="text, markdown or json; to standard output or to a file. May be repeated; default: text.",
-)
+@report_option
 @color_option
 def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the options say
     """Measure what is not known yet of MATRIX and report where every issue stands."""

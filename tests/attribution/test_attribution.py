@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.attribution.attribution import SOMETHING_ELSE, Attributed, Attribution, Witness
+from orchestrator.attribution.attribution import SOMETHING_ELSE, Attribution, Witness
 from orchestrator.attribution.belief import Noise
+from orchestrator.model import CauseKind
 
 NAMES = "abcdefghijkl"
 
@@ -78,7 +79,7 @@ def test_without_noise_and_gaps_it_is_exact_and_every_witness_was_run(world):
     names, culprit, weights = world
     attribution, ran = attribute(Attribution(units=names, weights=weights), lambda hybrid: culprit <= hybrid)
     answer = attribution.answer()
-    assert (answer.kind, answer.units) == (Attributed.EXACT, culprit)
+    assert (answer.kind, answer.units) == (CauseKind.EXACT, culprit)
     assert answer.probability >= 0.95
     assert answer.missing == ()
     known = {*ran, some(""), some(names)}
@@ -96,8 +97,8 @@ def test_with_gaps_it_is_never_wrong_and_the_truth_is_among_the_alternatives(wor
     answer = attribution.answer()
     truth = attribution.posterior()[culprit]
     assert truth > 0.9 * start.posterior()[culprit]
-    assert answer.kind in (Attributed.EXACT, Attributed.SET)
-    if answer.kind is Attributed.EXACT:
+    assert answer.kind in (CauseKind.EXACT, CauseKind.SET)
+    if answer.kind is CauseKind.EXACT:
         assert answer.units == culprit
         assert all(impossible(one) for one in answer.missing)
         assert {run for witness in answer.witnesses for run in witness.runs} <= {*ran, some(""), some(names)}
@@ -113,7 +114,7 @@ def test_a_set_is_answered_only_where_no_installable_hybrid_separates_it(world, 
     names, culprit, _ = world
     attribution, ran = attribute(Attribution(units=names), lambda hybrid: culprit <= hybrid, impossible)
     answer = attribution.answer()
-    if answer.kind is Attributed.SET:
+    if answer.kind is CauseKind.SET:
         agree = {
             tuple(one <= hybrid for hybrid in subsets(names) if hybrid in ran or not impossible(hybrid))
             for one, _ in answer.alternatives[:2]
@@ -133,11 +134,11 @@ def test_whatever_the_world_an_exact_answer_is_a_minimal_set_that_fails(count, d
         return any(one <= hybrid for one in minimal)
 
     answer = attribute(Attribution(units=names), fails)[0].answer()
-    assert answer.kind in (Attributed.EXACT, Attributed.ELSE, Attributed.SET)
-    if answer.kind is Attributed.EXACT:
+    assert answer.kind in (CauseKind.EXACT, CauseKind.ELSE, CauseKind.SET)
+    if answer.kind is CauseKind.EXACT:
         assert fails(answer.units)
         assert not any(fails(answer.units - {one}) for one in answer.units)
-    if answer.kind is Attributed.ELSE:
+    if answer.kind is CauseKind.ELSE:
         assert fails(answer.units)
 
 
@@ -183,7 +184,7 @@ def test_what_only_goes_together_is_answered_as_a_set():
         lambda hybrid: ("torch" in hybrid) != ("triton" in hybrid),
     )
     answer = attribution.answer()
-    assert answer.kind is Attributed.SET
+    assert answer.kind is CauseKind.SET
     assert answer.units == {"torch", "triton"}
     assert [sorted(one) for one, _ in answer.alternatives] == [["torch"], ["triton"], ["torch", "triton"]]
     assert sum(p for _, p in answer.alternatives) == pytest.approx(1, abs=0.01)
@@ -197,7 +198,7 @@ def test_no_hybrid_at_all_leaves_the_prior():
     assert ran == []
     assert len(attribution.impossible) == 2**3 - 2
     answer = attribution.answer()
-    assert answer.kind is Attributed.SET
+    assert answer.kind is CauseKind.SET
     assert answer.units == {*"abc"}
     assert answer.probability == attribution.posterior()[some("a")]
 
@@ -210,7 +211,7 @@ def test_other_hybrids_stand_in_for_a_witness_that_cannot_be_had():
         lambda hybrid: hybrid in (culprit, some("b")),
     )
     answer = attribution.answer()
-    assert (answer.kind, answer.units) == (Attributed.EXACT, culprit)
+    assert (answer.kind, answer.units) == (CauseKind.EXACT, culprit)
     assert set(answer.missing) == {culprit, some("b")}
     for witness in answer.witnesses:
         assert set(witness.runs) <= set(ran)
@@ -226,7 +227,7 @@ def test_a_cause_of_many_is_something_else_and_not_a_wrong_pair(size):
     culprit = some(NAMES[:size])
     attribution, _ = attribute(Attribution(units=units(8)), lambda hybrid: culprit <= hybrid)
     answer = attribution.answer()
-    assert answer.kind is Attributed.ELSE
+    assert answer.kind is CauseKind.ELSE
     assert answer.units >= culprit
     assert answer.alternatives[0][0] == SOMETHING_ELSE
 
@@ -265,7 +266,7 @@ def test_a_flake_is_run_again_and_does_not_decide():
 def test_an_unfinished_attribution_says_so():
     attribution = Attribution(units=units(8)).observed("abcd", failed=1)
     answer = attribution.answer()
-    assert answer.kind is Attributed.OPEN
+    assert answer.kind is CauseKind.OPEN
     assert answer.units == {*"abcd"}
     assert attribution.next() is not None
 
@@ -273,7 +274,7 @@ def test_an_unfinished_attribution_says_so():
 def test_it_gives_up_after_so_many_tries_and_says_that_not_all_was_looked_at():
     attribution, _ = attribute(Attribution(units=units(8), tries=10), lambda _: True, lambda _: True)
     assert len(attribution.impossible) == 10
-    assert attribution.answer().kind is Attributed.SET
+    assert attribution.answer().kind is CauseKind.SET
     assert not attribution.answer().exhaustive
 
 
@@ -286,14 +287,14 @@ def test_many_units_are_sampled_and_quick(count):
     attribution, ran = attribute(attribution, lambda one: culprit <= one, lambda one: len(one) % 5 == 0)
     assert (perf_counter() - start) / (len(ran) + len(attribution.impossible)) < 0.5
     answer = attribution.answer()
-    assert (answer.kind, answer.units) == (Attributed.EXACT, culprit)
+    assert (answer.kind, answer.units) == (CauseKind.EXACT, culprit)
     assert not answer.exhaustive
     assert len(ran) <= 25
 
 
 def test_hundreds_of_units_start_without_a_likely_one():
     answer = Attribution(units=tuple(f"package-{number}" for number in range(300))).answer()
-    assert answer.kind is Attributed.OPEN
+    assert answer.kind is CauseKind.OPEN
     assert len(answer.alternatives) == 1
 
 
