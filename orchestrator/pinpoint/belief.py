@@ -40,10 +40,10 @@ def counts(issues: Sequence[str], row: Sequence[Measured]) -> Counts:
     for at, measured in enumerate(row):
         for index, issue in enumerate(issues):
             judged = measured.judged(issue)
-            bad[index, at] = sum(one.verdict is Verdict.BAD for one in judged)
-            good[index, at] = sum(one.verdict is Verdict.GOOD for one in judged)
-            unknown = bool(judged) and all(one.verdict is Verdict.UNKNOWN for one in judged)
-            testable[index, at] = not (unknown and judged[-1].outcome is not Outcome.NOT_RUN)
+            verdicts = [one.verdict for one in judged]
+            bad[index, at], good[index, at] = verdicts.count(Verdict.BAD), verdicts.count(Verdict.GOOD)
+            if judged and verdicts.count(Verdict.UNKNOWN) == len(judged):
+                testable[index, at] = judged[-1].outcome is Outcome.NOT_RUN
     return Counts(bad=bad, good=good, testable=testable)
 
 

@@ -141,10 +141,14 @@ def _along(issue: Issue, line: Line, believed: Believed | None) -> Series:
 
 def _point(issue: Issue, version: Version, measured: Measured, bad: bool) -> Point:  # noqa: FBT001 - a state
     judged = measured.judged(issue.id) or (_NOT_RUN,)
-    seen = {one.verdict for one in judged}
+    verdicts = [one.verdict for one in judged]
     # Where runs disagree, the model says which of them to believe; a single run is a fact to be shown.
     believed = Verdict.BAD if bad else Verdict.GOOD
-    shown = [one for one in judged if one.verdict is believed] if len(seen) > 1 else judged
+    shown = (
+        [one for one in judged if one.verdict is believed]
+        if verdicts.count(verdicts[0]) < len(verdicts)
+        else judged
+    )
     judgement = (shown or judged)[-1]
     return Point(
         version=version,
@@ -153,8 +157,8 @@ def _point(issue: Issue, version: Version, measured: Measured, bad: bool) -> Poi
         verdict=judgement.verdict,
         signature=judgement.signature,
         metrics=judgement.metrics,
-        bad=sum(one.verdict is Verdict.BAD for one in judged),
-        good=sum(one.verdict is Verdict.GOOD for one in judged),
+        bad=verdicts.count(Verdict.BAD),
+        good=verdicts.count(Verdict.GOOD),
     )
 
 
