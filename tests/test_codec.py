@@ -46,7 +46,7 @@ for kind, strategy in {
 VALUES = [kind for name in model.__all__ if dataclasses.is_dataclass(kind := getattr(model, name))]
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 @pytest.mark.parametrize("kind", VALUES, ids=lambda kind: kind.__name__)
 def test_a_value_survives_the_way_through_json_text(kind: type, data: st.DataObject) -> None:
@@ -126,7 +126,7 @@ _json = st.recursive(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 @pytest.mark.parametrize("kind", VALUES, ids=lambda kind: kind.__name__)
 def test_what_is_read_quickly_is_what_the_reading_that_explains_reads(kind: type, data: st.DataObject) -> None:
