@@ -47,8 +47,9 @@ def test_a_base_stands_on_nothing_and_adds_nothing():
     assert labels[TOOL_LABEL] == TOOL
 
 
-@pytest.mark.parametrize("labels", [base_labels(BASE), step_labels(step(None, *WHEELS))])
-def test_labels_are_plain_text_with_a_moment(labels):
+@pytest.mark.parametrize("make", [lambda: base_labels(BASE), lambda: step_labels(step(None, *WHEELS))])
+def test_labels_are_plain_text_with_a_moment(make):
+    labels = make()
     assert all(isinstance(part, str) and "\n" not in part for pair in labels.items() for part in pair)
     assert abs((datetime.now(UTC) - datetime.fromisoformat(labels[CREATED_LABEL])).total_seconds()) < 600
 
