@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from orchestrator.model.matrix import Device, State
-from orchestrator.model.outcomes import Outcome, Verdict
+from orchestrator.model.matrix import Device, State, Threshold
+from orchestrator.model.outcomes import Origin, Outcome, Verdict
 from orchestrator.versions import Version
 
 
@@ -32,6 +32,12 @@ class Point:
     bad: int = 0
     """How many runs came out bad; more than one run may have been made."""
     good: int = 0
+    attempt: str | None = None
+    """Where it was measured; None where nothing was."""
+    duration: float | None = None
+    """Seconds that the probes took."""
+    log: tuple[str, ...] = ()
+    """The last lines that the probe printed or raised; only of the first point of several with one signature."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +184,8 @@ class Finding:
     """The newest known version, where the state is read."""
     since: Version | None
     """Where the state began; None where it was never another one."""
+    new: bool = True
+    """False where the run before found the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +204,30 @@ class CellRow:
     """Why no probe ran: the resolver's words, the import error, the rule that excludes the cell."""
     log: tuple[str, ...] = ()
     """The last lines of what was printed while the environment was made, where that failed."""
+    lock: str | None = None
+    """The digest of its lock."""
+    origin: Origin | None = None
+    """The newest attempt."""
+    neighbours: Mapping[str, Neighbour] = field(default_factory=dict)
+    """By axis: the locked cell before it along that axis, and what differs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """The cell before another one along an axis."""
+
+    cell: str
+    moved: tuple[Moved, ...]
+    """Every distribution that differs, those under test too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """A distribution as it is installed: `name==version`, from the index at a URL; None is the default index."""
+
+    name: str
+    version: str
+    index: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +236,9 @@ class Topic:
 
     title: str
     link: str | None = None
+    probes: tuple[str, ...] = ()
+    expect: State | None = None
+    threshold: Threshold | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,6 +281,56 @@ class Searched:
     """True where the state was taken to change once at most."""
 
 
+class News(StrEnum):
+    """In which way a series differs from what an earlier run said of it."""
+
+    AFFECTED = "newly-affected"
+    FIXED = "newly-fixed"
+    INCOMPARABLE = "not-comparable"
+    """Versions that were known are not any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A series that an earlier run told otherwise."""
+
+    kind: News
+    issue: str
+    stack: str
+    axis: str
+    fixed: Mapping[str, str]
+    versions: tuple[Version, ...]
+    """At which versions, the oldest first."""
+    before: Outcome | None
+    """What the first of them came to; None where the earlier run did not know it."""
+    after: Outcome
+    besides: tuple[str, ...] = ()
+    """What else is different in those cells: any of those that `Shift.what` is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shift:
+    """Something that cells were measured on or with, and that is another than in an earlier run."""
+
+    what: str
+    """`base`, `runtime`, `device`, `driver`, `firmware`, `user-space` (libraries), `system` or `lock`."""
+    before: str | None
+    after: str | None
+    cells: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What differs between two runs, in the series that both have."""
+
+    old: Provenance
+    new: Provenance
+    compared: int
+    """Series that both have."""
+    differences: tuple[Difference, ...]
+    shifts: tuple[Shift, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """All that a report shows, in the order in which it shows it."""
@@ -260,3 +345,9 @@ class Report:
     """What the reader should know besides, one sentence each. Missing devices are told without one."""
     searched: Searched | None = None
     """None where all selected cells were to be run."""
+    environments: Mapping[str, tuple[Pin, ...]] = field(default_factory=dict)
+    """By cell, all that is installed there; of both sides of each transition and of each series' newest known."""
+    distributions: Mapping[str, str] = field(default_factory=dict)
+    """What each package under test is called where it is published, normalised (PEP 503)."""
+    since: Comparison | None = None
+    """What is different from the run before; None for the first."""

@@ -39,10 +39,15 @@ class Cell:
     """Package to the full hash of the commit that it is built from, where it is no release."""
     pinned: bool = False
     """True where `requires` and `requirements` name an exact version of everything, so that no date matters."""
+    prebuilt: str | None = None
+    """The image that has all of this already; nothing is installed then."""
 
 
 FROM_GIT = "(git)"
 """What stands for the index of a distribution that was built from a commit; no index can have this name."""
+
+FROM_IMAGE = "(image)"
+"""What stands for the index of a distribution that a prebuilt image has."""
 
 Wheel = tuple[str, str, str]
 """Name, version and SHA-256: what makes two distributions the same, wherever they come from."""
@@ -75,11 +80,27 @@ class Lock:
     as_of: datetime | None
     distributions: tuple[Distribution, ...]
     warnings: tuple[str, ...] = ()
+    base: str | None = None
+    """The base that the matrix names for it, where that is not the one of its Python."""
+    prebuilt: str | None = None
+    """Where a prebuilt image has it all: the digest of that image and of the versions it must have."""
 
     @property
     def digest(self) -> str:
+        """The identity of the environment: what is in it, and the base that the matrix names for it."""
+        return self.contents if self.base is None else digest([self.contents, self.base])
+
+    @property
+    def contents(self) -> str:
         """The identity of what gets installed: Python, platform, and every wheel by hash."""
+        if self.prebuilt is not None:
+            return digest([self.python, self.platform, self.prebuilt])
         return digest([self.python, self.platform, [d.wheel for d in self.distributions]])
+
+    @property
+    def installs(self) -> tuple[Distribution, ...]:
+        """What has to be installed: nothing where a prebuilt image has it all."""
+        return () if self.prebuilt is not None else self.distributions
 
     def version(self, distribution: str) -> Version | None:
         """Return the locked version of a distribution (normalised name), if it is there."""

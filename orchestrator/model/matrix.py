@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from orchestrator.versions import SpecifierSet, Version
+
+if TYPE_CHECKING:
+    from orchestrator.model.cells import Cell
 
 DEFAULT_INDEX = "default"
 """The name of the index that pip and uv use when told nothing: PyPI, or what the host configures."""
@@ -102,6 +105,14 @@ class Exclusion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Prebuilt:
+    """An image that has what some cells need already: those for which all conditions hold."""
+
+    where: Mapping[str, SpecifierSet]
+    image: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stack:
     """A named small matrix: a device, its axes, and the rules that tie packages together."""
 
@@ -115,6 +126,14 @@ class Stack:
     include: tuple[Mapping[str, str], ...] = ()
     resolution: Literal["as-of-release", "latest"] | datetime = "as-of-release"
     note: str | None = None
+    runner: tuple[str, ...] = ("ubuntu-latest",)
+    """The labels of the CI runners that can run the stack's cells."""
+    job_timeout: float | None = None
+    """Seconds that a CI job with cells of this stack may take; None where the limits tell."""
+    base: str | None = None
+    """The name of the base below all its cells; the base of each cell's Python when None."""
+    prebuilt: tuple[Prebuilt, ...] = ()
+    """Images that are used as they are, the first that fits a cell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,12 +164,37 @@ class Issue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseImage:
-    """Where the image below all cells of one Python comes from, tried in this order."""
+    """Where the image below cells of one Python comes from, tried in this order."""
 
     python: str
     image: str
     debian: str | None
     """The Debian suite whose python3 is this Python, for hosts that reach no registry."""
+    dockerfile: str | None = None
+    """A Dockerfile of the matrix that is built on the image first, for example the driver of a device."""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    """The build arguments of that Dockerfile."""
+    prebuilt: bool = False
+    """Whether the image has the packages under test already, in its own Python, and nothing is installed."""
+
+    @property
+    def key(self) -> str:
+        """All that tells it from others, as text."""
+        recipe = f" {self.recipe}" if self.dockerfile is not None else ""
+        return f"{self.image} {self.python} {self.debian or '-'}{recipe}{' prebuilt' if self.prebuilt else ''}"
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        if self.prebuilt:
+            return f"prebuilt image {self.image}"
+        return f"base of Python {self.python}" + (f" with {self.recipe}" if self.dockerfile is not None else "")
+
+    @property
+    def recipe(self) -> str:
+        """Its Dockerfile with the arguments: "xpu.Dockerfile (TRAIN=lts/2523)"."""
+        given = ", ".join(f"{name}={value}" for name, value in sorted(self.arguments.items()))
+        return f"{self.dockerfile} ({given})" if given else f"{self.dockerfile}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +208,20 @@ class Limits:
     pids: int = 512
     disk: int = 45 * 10**9
     wheels: int = 8 * 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuUse:
+    """Which GPUs of a kind cells may compute on, and how many of them at once."""
+
+    use: tuple[int | str, ...] = ()
+    """Numbers (by PCI address, from 0) or PCI addresses; all when empty."""
+    shared: int = 1
+    """How many cells may compute on one at the same time."""
+    tiles: bool = False
+    """Whether each tile is given out by itself."""
+    cdi: bool = False
+    """Whether containers get them by the Container Device Interface."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,3 +241,10 @@ class Matrix:
     environment: Mapping[str, str] = field(default_factory=dict)
     registry: str | None = None
     """Where layers are shared, as `host:port/name`."""
+    devices: Mapping[Device, GpuUse] = field(default_factory=dict)
+
+    def base(self, cell: Cell) -> BaseImage:
+        """Return what lies below a cell: its prebuilt image, the base that its stack names, or its Python's."""
+        if cell.prebuilt is not None:
+            return BaseImage(python=cell.python, image=cell.prebuilt, debian=None, prebuilt=True)
+        return self.bases[self.stacks[cell.stack].base or cell.python]

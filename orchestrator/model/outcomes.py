@@ -63,12 +63,48 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What all probes of one issue came to in one cell."""
+    """What all probes of one issue came to in one cell. Durations in seconds."""
 
     outcome: Outcome
     verdict: Verdict
     signature: str | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
+    message: str | None = None
+    """What the probe that decides printed or raised; None where it passed."""
+    duration: float | None = None
+    """Of all its probes together."""
+    attempt: str | None = None
+    """Where it was measured; None where nothing was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fingerprint:
+    """What probes computed on, as the host tells: results of two of these need not agree."""
+
+    device: str
+    """The model of the processor or GPU."""
+    driver: str | None
+    """Name and version of the GPU's kernel driver; None where there is none."""
+    system: str
+    """Kernel and architecture."""
+    firmware: str | None = None
+    """What the GPU itself runs, where its tool tells."""
+    runtime: Mapping[str, str] = field(default_factory=dict)
+    """The device's libraries inside the environment, with their versions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where results come from: one attempt. Durations in seconds."""
+
+    attempt: str
+    runtime: str
+    base: str
+    """The digest of what lies below the locked distributions."""
+    started: datetime
+    duration: float
+    fingerprint: Fingerprint | None = None
+    """None where an older version of this program measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +121,8 @@ class Import:
 class Attempt:
     """One execution of probes in one cell, classified."""
 
-    id: str
     cell: str
-    runtime: str
-    base: str
-    started: datetime
-    duration: float
+    origin: Origin
     imports: tuple[Import, ...]
     results: tuple[ProbeResult, ...]
     exit_code: int | None = None

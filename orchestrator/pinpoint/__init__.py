@@ -2,6 +2,7 @@
 
 from orchestrator.pinpoint.answer import answer
 from orchestrator.pinpoint.collapse import Group, collapse
+from orchestrator.pinpoint.comparison import compare, with_news
 from orchestrator.pinpoint.expectations import ends, unexpected
 from orchestrator.pinpoint.measured import Measured
 from orchestrator.pinpoint.series import PYTHON, Line, lines, series
@@ -14,6 +15,7 @@ __all__ = [
     "Measured",
     "answer",
     "collapse",
+    "compare",
     "ends",
     "lines",
     "newest_known",
@@ -22,4 +24,5 @@ __all__ = [
     "state",
     "transitions",
     "unexpected",
+    "with_news",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from orchestrator.model import Cell, Judgement, Lock, Outcome
+from orchestrator.model import Cell, Judgement, Lock, Origin, Outcome
 
 # What can befall a cell as a whole, the most telling first.
 _CELL_WIDE = (
@@ -24,6 +24,8 @@ class Measured:
 
     cell: Cell
     lock: Lock | None = None
+    digest: str | None = None
+    """Of the lock, where it was worked out already."""
     git_versions: Mapping[str, str | None] = field(default_factory=dict)
     """Of packages under test, as the import pre-flight saw them."""
     judgements: Mapping[str, Judgement] = field(default_factory=dict)
@@ -34,6 +36,8 @@ class Measured:
     """Why no probe could run here, in the words of whoever said so."""
     log: tuple[str, ...] = ()
     """The last lines of what was printed while the environment was made, where that failed."""
+    origin: Origin | None = None
+    """The newest attempt."""
 
     def judged(self, issue: str) -> tuple[Judgement, ...]:
         """Return every judgement of an issue, the oldest first; none where it was not looked for."""

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from orchestrator.pinpoint.smoothing import TINY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from orchestrator.pinpoint.smoothing import Smoothed
 
 Array = NDArray[np.float64]
@@ -21,6 +23,8 @@ Kernels = tuple[Array, Array, Array]
 """The chance to be bad if the next version is ok and if it is bad, (n, J, K), and at the newest, (J, K)."""
 
 _TOP = 2
+_TIE = 1e-9
+"""By how much a path has to be better than an earlier candidate, lest rounding decides between equals."""
 _RESCALED = 16
 
 
@@ -50,13 +54,27 @@ def turned(weight: Array, kernel: Kernels, old: int, new: int) -> tuple[Array, A
     if_ok, if_bad, after = kernel
     for v in range(len(if_ok) - 2, new - 1, -1):
         after = if_ok[v] + after * (if_bad[v] - if_ok[v])
-    # The chance of `old` to be bad if `new` is ok, and if it is bad.
-    ok, bad = np.zeros(after.shape), np.ones(after.shape)
-    for v in range(new - 1, old - 1, -1):
-        ok, bad = (if_ok[v] + one * (if_bad[v] - if_ok[v]) for one in (ok, bad))
+    ok, bad = _before(if_ok, if_bad, old, new)
     introduced: Array = (after * (1 - bad) * weight).sum(axis=1)
     fixed: Array = ((1 - after) * ok * weight).sum(axis=1)
     return introduced, fixed
+
+
+def turns(if_ok: Array, if_bad: Array, after: Array, old: int, new: int) -> tuple[Array, Array]:
+    """Return the chances that `old` is ok and `new` bad, and the reverse; `after` is that of `new` to be bad.
+
+    Under each hypothesis: all but the first axis of the kernels are kept.
+    """
+    ok, bad = _before(if_ok, if_bad, old, new)
+    return after * (1 - bad), (1 - after) * ok
+
+
+def _before(if_ok: Array, if_bad: Array, old: int, new: int) -> tuple[Array, Array]:
+    """Return the chance of `old` to be bad if `new` is ok, and if it is bad."""
+    ok, bad = np.zeros(if_ok.shape[1:]), np.ones(if_ok.shape[1:])
+    for v in range(new - 1, old - 1, -1):
+        ok, bad = (if_ok[v] + one * (if_bad[v] - if_ok[v]) for one in (ok, bad))
+    return ok, bad
 
 
 def best_path(weight: Array, kernel: Kernels) -> tuple[NDArray[np.bool_], Array]:
@@ -64,26 +82,54 @@ def best_path(weight: Array, kernel: Kernels) -> tuple[NDArray[np.bool_], Array]
 
     Another candidate is that of the average over all hypotheses: where several matter, none alone is best.
     """
-    top = min(_TOP, weight.shape[1])
-    rows, heavy = np.arange(len(weight))[:, None], np.argsort(-weight, axis=1)[:, :top]
-    averaged = [np.matmul(one.transpose(1, 0, 2), weight[:, :, None])[:, :, 0].T for one in kernel[:2]]
-    ends = [(kernel[2] * weight).sum(axis=1)[:, None], kernel[2][rows, heavy]]
+    rows = np.arange(len(weight))
+    averaged = [np.matmul(one.transpose(1, 0, 2), weight[:, :, None])[:, :, 0] for one in kernel[:2]]
+    means = averaged[0], averaged[1], (kernel[2] * weight).sum(axis=1)
+    paths = candidates(means, kernel, rows, heaviest(weight))
+
+    def worth(path: NDArray[np.bool_], which: NDArray[np.intp]) -> Array:
+        only = kernel[0][:, which], kernel[1][:, which], kernel[2][which]
+        found: Array = (weight[which] * products(path, only)).sum(axis=1)
+        return found
+
+    return most_probable(paths, worth)
+
+
+def heaviest(weight: Array) -> NDArray[np.intp]:
+    """Return the places of the likeliest hypotheses, (J, 2) or fewer."""
+    return np.argsort(-weight, axis=1)[:, :_TOP]
+
+
+def candidates(
+    means: Kernels, kernel: Kernels, rows: NDArray[np.intp], heavy: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Return the paths, (C, J, n), that may be the best: by the mean kernels, (J, n), and by the heavy hypotheses.
+
+    `rows` (J,) says which row of `kernel` belongs to each of J issues, `heavy` which hypotheses are to be tried.
+    """
     ok, bad = (
-        np.concatenate([mean[:, :, None], one[:, rows, heavy]], axis=2)
-        for mean, one in zip(averaged, kernel[:2], strict=True)
+        np.concatenate([mean.T[:, :, None], one[:, rows[:, None], heavy]], axis=2)
+        for mean, one in zip(means[:2], kernel[:2], strict=True)
     )
-    candidates = _viterbi(ok, bad, np.concatenate(ends, axis=1))
-    path = candidates[:, :, 0].T.copy()
-    probability = path_probability(path, weight, kernel)
-    for number in range(1, top + 1):
-        other = candidates[:, :, number].T
+    newest = np.concatenate([means[2][:, None], kernel[2][rows[:, None], heavy]], axis=1)
+    return _viterbi(ok, bad, newest).transpose(2, 1, 0)
+
+
+def most_probable(
+    paths: NDArray[np.bool_], worth: Callable[[NDArray[np.bool_], NDArray[np.intp]], Array]
+) -> tuple[NDArray[np.bool_], Array]:
+    """Return the best of the candidates (C, J, n), the earlier of two alike, and its probability.
+
+    `worth` gives the probabilities of paths of some of the issues.
+    """
+    path = paths[0].copy()
+    probability = worth(path, np.arange(len(path)))
+    for other in paths[1:]:
         differs = np.flatnonzero((other != path).any(axis=1))
         if not len(differs):
             continue
-        chance = path_probability(
-            other[differs], weight[differs], (kernel[0][:, differs], kernel[1][:, differs], kernel[2][differs])
-        )
-        better = differs[chance > probability[differs]]
+        chance = worth(other[differs], differs)
+        better = differs[chance > probability[differs] * (1 + _TIE)]
         probability[differs] = np.maximum(probability[differs], chance)
         path[better] = other[better]
     return path, probability
@@ -114,15 +160,14 @@ def _viterbi(if_ok: Array, if_bad: Array, newest: Array) -> NDArray[np.bool_]:
     return path
 
 
-def path_probability(path: NDArray[np.bool_], weight: Array, kernel: Kernels) -> Array:
-    """Return the probability (J,) of the states of all versions that can be tested, all hypotheses weighed."""
+def products(path: NDArray[np.bool_], kernel: Kernels) -> Array:
+    """Return the probability (J, K) of the states of all versions that can be tested, under each hypothesis."""
     if_ok, if_bad, newest = kernel
     ok = (~path).T[:, :, None].astype(np.float64)
     after = path.T[:, :, None]
-    product = weight * np.abs(newest - ok[-1])  # x of a bad version, 1 - x of an ok one
+    product: Array = np.abs(newest - ok[-1])  # x of a bad version, 1 - x of an ok one
     for v in range(len(if_ok) - 2, -1, -1):
         chance = np.where(after[v + 1], if_bad[v], if_ok[v])
         chance -= ok[v]
         product *= np.abs(chance, out=chance)
-    found: Array = product.sum(axis=1)
-    return found
+    return product

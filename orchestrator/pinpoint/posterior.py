@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchestrator.pinpoint.paths import Kernels, best_path, kernels, turned
-from orchestrator.pinpoint.smoothing import Smoothed, backward, forward, weigh
+from orchestrator.pinpoint.smoothing import Smoothed, backward, forward, weigh, weighty
 
 if TYPE_CHECKING:
     from orchestrator.pinpoint.prior import Prior
@@ -66,15 +66,21 @@ def infer(
     fail, passes, introduced, fixed, weight = prior.grid()
     worse, better = prior.moves(steps, introduced), prior.moves(steps, fixed)
     filtered, evidence = forward(prior, (fail, passes), (worse, better), runs, given)
-    seen = backward(filtered, (worse, better), weigh(prior, evidence, weight, runs[0] + runs[1]))
+    weight = weigh(prior, evidence, weight, int((runs[0] + runs[1]).any(axis=1).sum()))
+    place = weighty(weight)
+    if place is not None:
+        weight = np.take_along_axis(weight, place, axis=1)
+        fail, passes, introduced, fixed = (rate[place] for rate in (fail, passes, introduced, fixed))
+    weight = weight / weight.sum(axis=1, keepdims=True)
+    seen = backward(filtered, (worse, better), place)
     if testable is None:
         testable = np.ones(runs[0].shape, dtype=np.bool_)
     kernel = kernels(seen, testable)
-    chance, information = _marginals(seen, fail[seen.place], passes[seen.place])
-    path, probability = best_path(seen.weight, kernel)
+    chance, information = _marginals(seen, weight, fail, passes)
+    path, probability = best_path(weight, kernel)
 
     def expected(rate: Array) -> Array:
-        found: Array = (seen.weight * rate[seen.place]).sum(axis=1)
+        found: Array = (weight * rate).sum(axis=1)
         return found
 
     return Posterior(
@@ -85,7 +91,7 @@ def infer(
         false_fail=expected(fail),
         false_pass=expected(passes),
         changes=np.stack([expected(introduced), expected(fixed)], axis=1),
-        _weight=seen.weight,
+        _weight=weight,
         _kernels=kernel,
     )
 
@@ -96,15 +102,18 @@ def entropy(chance: Array) -> Array:
     return -(inside * np.log2(inside) + (1 - inside) * np.log2(1 - inside))
 
 
-def _marginals(seen: Smoothed, fail: Array, passes: Array) -> tuple[Array, Array]:
+def _marginals(seen: Smoothed, weight: Array, fail: Array, passes: Array) -> tuple[Array, Array]:
     """Return the chance to be bad, and the mutual information of one more outcome with the state and the rates.
 
     h(P(fail)) - E[h(P(fail | state, rates))]: what a run says of the rates counts, because it makes all the other
     runs of the issue worth more.
     """
     if_ok, if_bad = entropy(fail), entropy(passes)
-    columns = np.stack([np.ones(fail.shape), 1 - passes - fail, if_bad - if_ok], axis=2) * seen.weight[:, :, None]
+    columns = np.stack(
+        [weight, weight * (1 - passes - fail), weight * (if_bad - if_ok)],
+        axis=2,
+    )
     sums = np.matmul(seen.bad.transpose(1, 0, 2), columns)
-    fails = sums[:, :, 1] + (seen.weight * fail).sum(axis=1)[:, None]
-    told = entropy(fails) - sums[:, :, 2] - (seen.weight * if_ok).sum(axis=1)[:, None]
+    fails = sums[:, :, 1] + (weight * fail).sum(axis=1)[:, None]
+    told = entropy(fails) - sums[:, :, 2] - (weight * if_ok).sum(axis=1)[:, None]
     return np.clip(sums[:, :, 0], 0.0, 1.0), np.maximum(told, 0.0)

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from orchestrator.model import (
-    Issue,
-    Judgement,
-    Kind,
-    Outcome,
-    Point,
-    Series,
-    Stack,
-    Transition,
-    Verdict,
-    VersionRange,
-)
-from orchestrator.pinpoint.belief import Believed, believe
-from orchestrator.pinpoint.evidence import explain
+from orchestrator.garbage import uncollected
+from orchestrator.model import Belief, Series, Stack, Transition, VersionRange
+from orchestrator.pinpoint.belief import Believed, Seen, believe_lines
+from orchestrator.pinpoint.evidence import Evidence, Installed
 from orchestrator.pinpoint.measured import Measured
-from orchestrator.pinpoint.transitions import state, transitions
+from orchestrator.pinpoint.points import points_of
+from orchestrator.pinpoint.tally import changes, tallies
+from orchestrator.pinpoint.transitions import Turn, end_state, turns
 from orchestrator.versions import Version
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from orchestrator.model import Cell, Matrix
     from orchestrator.pinpoint.prior import Prior
 
 PYTHON = "python"
 """How `fixed` names the Python version."""
-
-_NOT_RUN = Judgement(outcome=Outcome.NOT_RUN, verdict=Verdict.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,18 +65,95 @@ def series(matrix: Matrix, measured: Sequence[Measured], prior: Prior | None = N
     Excluded cells are no points; another cell without a judgement of the issue is a point that was not run.
     `prior` is what is believed of them beforehand, where it is not what usually is.
     """
-    found: dict[str, list[Series]] = {issue: [] for issue in matrix.issues}
-    for line in lines(matrix, measured):
-        believed = believe(line.issues, line.versions, line.cells, prior)
-        for issue in line.issues:
-            one = _along(matrix.issues[issue], line, believed.get(issue))
-            found[issue].append(explain(matrix, one, line.cells))
-    order = {
-        (issue.id, stack): place for issue in matrix.issues.values() for place, stack in enumerate(issue.subjects)
-    }
-    return tuple(
-        one for issue in found for one in sorted(found[issue], key=lambda one: order[one.issue, one.stack])
-    )
+    return along(matrix, lines(matrix, measured), Installed(), prior)
+
+
+def along(
+    matrix: Matrix, lines: Sequence[Line], installed: Installed, prior: Prior | None = None
+) -> tuple[Series, ...]:
+    """Return the series of every issue along lines, in the order of the matrix."""
+    with uncollected():
+        return _along(matrix, lines, installed, prior)
+
+
+def _along(matrix: Matrix, lines: Sequence[Line], installed: Installed, prior: Prior | None) -> tuple[Series, ...]:
+    strands = [_Strand(line, Evidence(matrix, line, installed)) for line in lines]
+    for number, place, believed in believe_lines([Seen(one.versions, one.rows) for one in strands], prior):
+        strands[number].learn(place, believed)
+    # Line by line, because what is read for one issue of a line is near what is read for the next.
+    found: dict[tuple[str, str], list[Series]] = {}
+    for line, strand in zip(lines, strands, strict=True):
+        for place, issue in enumerate(line.issues):
+            found.setdefault((issue, line.stack), []).append(strand.series(place))
+    places = ((issue.id, stack) for issue in matrix.issues.values() for stack in issue.subjects)
+    return tuple([one for place in places for one in found.get(place, ())])
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What is believed of one issue along a line, without what it was inferred from."""
+
+    belief: Belief
+    bad: Sequence[bool]
+    confidence: dict[tuple[int | None, int], float]
+    """By the places of the last version in the old state and the first in the new one."""
+
+
+class _Strand:
+    """One line, and the series of the issues along it."""
+
+    def __init__(self, line: Line, evidence: Evidence) -> None:
+        self._line = line
+        self._evidence = evidence
+        self._told: dict[int, _Told] = {}
+        self.versions = line.versions
+        self.rows = [tallies(issue, line.cells) for issue in line.issues]
+
+    def learn(self, place: int, believed: Believed) -> None:
+        """Keep what is believed of an issue, and how surely the state changes where its runs say so."""
+        bad = believed.bad.tolist()
+        confidence = {
+            (old, new): _confidence(believed, old, new, bad=turned)
+            for old, new, turned in changes(self.rows[place], bad)
+        }
+        self._told[place] = _Told(believed.belief, bad, confidence)
+
+    def series(self, place: int) -> Series:
+        """Return the series of an issue."""
+        line, issue, told = self._line, self._line.issues[place], self._told.get(place)
+        points = points_of(issue, self.versions, line.cells, None if told is None else told.bad)
+        return Series(
+            issue=issue,
+            stack=line.stack,
+            axis=line.axis,
+            fixed=line.fixed,
+            points=points,
+            transitions=tuple([self._transition(turn, told) for turn in turns(points)]),
+            state=end_state(points),
+            belief=None if told is None else told.belief,
+        )
+
+    def _transition(self, turn: Turn, told: _Told | None) -> Transition:
+        between = self._evidence.between(turn.after, turn.version)
+        return Transition(
+            kind=turn.kind,
+            after=None if turn.after is None else self.versions[turn.after],
+            version=self.versions[turn.version],
+            untested=tuple([self.versions[at] for at in turn.untested]),
+            confidence=1.0 if told is None else told.confidence[turn.after, turn.version],
+            since_api=turn.since_api,
+            compare=between.compare,
+            culprit=between.culprit,
+            moved=between.moved,
+            git_versions=between.git_versions,
+        )
+
+
+def _confidence(believed: Believed, old: int | None, new: int, *, bad: bool) -> float:
+    """Return the probability that a change lies where it is told."""
+    # Where no old state was seen, the claim is only that the version is bad.
+    chance = float(believed.chance[new]) if old is None else believed.changed(old, new, bad=bad)
+    return min(1.0, chance)
 
 
 def _rows(stack: Stack, axis: str, cells: Sequence[Measured]) -> list[tuple[dict[str, str], list[Measured]]]:
@@ -116,57 +182,10 @@ def _varying(stack: Stack, cells: Sequence[Measured]) -> set[str]:
 
 
 def _values(cell: Cell) -> dict[str, Version]:
-    return {PYTHON: Version(cell.python), **cell.versions}
+    return {PYTHON: _python(cell.python), **cell.versions}
 
 
-def _along(issue: Issue, line: Line, believed: Believed | None) -> Series:
-    points = tuple(
-        _point(issue, version, measured, believed is not None and bool(believed.bad[at]))
-        for at, (version, measured) in enumerate(zip(line.versions, line.cells, strict=True))
-    )
-    found = Series(
-        issue=issue.id,
-        stack=line.stack,
-        axis=line.axis,
-        fixed=line.fixed,
-        points=points,
-        transitions=transitions(points),
-        state=state(points),
-    )
-    if believed is None:
-        return found
-    sure = tuple(_sure(one, line.versions, believed) for one in found.transitions)
-    return replace(found, transitions=sure, belief=believed.belief)
-
-
-def _point(issue: Issue, version: Version, measured: Measured, bad: bool) -> Point:  # noqa: FBT001 - a state
-    judged = measured.judged(issue.id) or (_NOT_RUN,)
-    verdicts = [one.verdict for one in judged]
-    # Where runs disagree, the model says which of them to believe; a single run is a fact to be shown.
-    believed = Verdict.BAD if bad else Verdict.GOOD
-    shown = (
-        [one for one in judged if one.verdict is believed]
-        if verdicts.count(verdicts[0]) < len(verdicts)
-        else judged
-    )
-    judgement = (shown or judged)[-1]
-    return Point(
-        version=version,
-        cell=measured.cell.id,
-        outcome=judgement.outcome,
-        verdict=judgement.verdict,
-        signature=judgement.signature,
-        metrics=judgement.metrics,
-        bad=verdicts.count(Verdict.BAD),
-        good=verdicts.count(Verdict.GOOD),
-    )
-
-
-def _sure(transition: Transition, versions: Sequence[Version], believed: Believed) -> Transition:
-    """Return a transition with the probability that it lies where it is told."""
-    new = versions.index(transition.version)
-    old = new if transition.after is None else versions.index(transition.after)
-    # Where no old state was seen, the claim is only that the version is bad.
-    bad = transition.kind is Kind.INTRODUCED
-    chance = believed.changed(old, new, bad=bad) if new > old else float(believed.chance[new])
-    return replace(transition, confidence=min(1.0, chance))
+@lru_cache(maxsize=64)
+def _python(text: str) -> Version:
+    """Read the version of a Python: thousands of cells share a few."""
+    return Version(text)

@@ -24,14 +24,12 @@ _MOST = 0.7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Smoothed:
-    """Smoothed states, (n, J, K), for those hypotheses that have weight; which ones, and their weights: (J, K)."""
+    """Smoothed states, (n, J, K), under each hypothesis."""
 
     bad: Array
     if_ok: Array
     """The probability that a version is bad, if the next one is ok."""
     if_bad: Array
-    weight: Array
-    place: NDArray[np.intp]
 
 
 def forward(
@@ -83,21 +81,20 @@ def forward(
     return filtered, evidence
 
 
-def backward(filtered: Array, moves: tuple[Array, Array], weight: Array) -> Smoothed:
-    """Return the states given everything: `moves` are the chances of an introduction and a fix per step."""
-    place = _weighty(weight)
-    few = place.shape[1] < weight.shape[1]
-    weight = np.take_along_axis(weight, place, axis=1)
-    weight = weight / weight.sum(axis=1, keepdims=True)
-    count, issues, _ = filtered.shape
-    shape = (count, issues, place.shape[1])
+def backward(filtered: Array, moves: tuple[Array, Array], place: NDArray[np.intp] | None = None) -> Smoothed:
+    """Return the states given everything: `moves` are the chances of an introduction and a fix per step.
+
+    `place` (J, K) chooses hypotheses; None takes all.
+    """
+    count, issues, grid = filtered.shape
+    shape = (count, issues, grid if place is None else place.shape[1])
     back_ok, back_bad, smoothed = np.zeros(shape), np.zeros(shape), np.empty(shape)
     rows = np.arange(issues)[:, None]
-    smoothed[-1] = filtered[-1][rows, place]
+    smoothed[-1] = filtered[-1] if place is None else filtered[-1][rows, place]
     # Version by version, because what one step needs stays in the processor's cache.
     for v in range(count - 2, -1, -1):
         before, worse, better = filtered[v], moves[0][v], moves[1][v]
-        if few:
+        if place is not None:
             before, worse, better = before[rows, place], worse[place], better[place]
         turns = (1 - before) * worse
         leaves = before * better
@@ -111,25 +108,27 @@ def backward(filtered: Array, moves: tuple[Array, Array], weight: Array) -> Smoo
         np.subtract(back_bad[v], back_ok[v], out=smoothed[v])
         smoothed[v] *= smoothed[v + 1]
         smoothed[v] += back_ok[v]
-    return Smoothed(bad=smoothed, if_ok=back_ok, if_bad=back_bad, weight=weight, place=place)
+    return Smoothed(bad=smoothed, if_ok=back_ok, if_bad=back_bad)
 
 
-def _weighty(weight: Array) -> NDArray[np.intp]:
-    """Return the places (J, K) of hypotheses that are not negligible; all, in order, where few are."""
+def weighty(weight: Array) -> NDArray[np.intp] | None:
+    """Return the places (J, K) of hypotheses that are not negligible; None for all, where few are."""
     order = np.argsort(-weight, axis=1)
     passed = np.take_along_axis(weight, order, axis=1).cumsum(axis=1)
     enough = int((passed < 1 - _NEGLIGIBLE).sum(axis=1).max()) + 1
     if enough > _MOST * weight.shape[1]:
-        return np.tile(np.arange(weight.shape[1]), (len(weight), 1))
+        return None
     return order[:, :enough]
 
 
-def weigh(prior: Prior, evidence: Array, weight: Array, runs: Array) -> Array:
-    """Weigh hypotheses by their evidence; what other issues show of their noise is evidence for the prior."""
+def weigh(prior: Prior, evidence: Array, weight: Array, asked: int) -> Array:
+    """Weigh hypotheses by their evidence; what other issues show of their noise is evidence for the prior.
+
+    `asked` says how many of the issues have any run.
+    """
     evidence = np.exp(evidence - evidence.max(axis=1, keepdims=True))
     found = evidence * weight
     found /= found.sum(axis=1, keepdims=True)
-    asked = (runs.sum(axis=1) > 0).sum()
     if asked < 2 or not prior.pooling or len(weight) == 1:  # noqa: PLR2004 - one issue has no others
         return found
     # Empirical Bayes: the prior that all issues share is drawn towards what the others turned out to be.

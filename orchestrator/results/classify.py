@@ -64,6 +64,12 @@ def imports(raw: RawAttempt) -> tuple[Import, ...]:
     return preflight.imports if preflight is not None else ()
 
 
+def runtime_versions(raw: RawAttempt) -> dict[str, str]:
+    """Return the device's libraries inside the environment, with their versions, as far as the payload told."""
+    preflight = read_preflight(raw.artifacts)
+    return dict(preflight.runtime) if preflight is not None else {}
+
+
 def _probe(evidence: Evidence, nodeid: str) -> ProbeResult:
     items = evidence.items(nodeid) or (nodeid,)
     findings = {item: _item(evidence, item) for item in items}

@@ -5,7 +5,6 @@ Counts in the file's header are ignored: the cases count.
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -30,6 +29,11 @@ _TRUNCATED = {
         expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
     )
 }
+
+
+_STATUSES = ("failure", "error", "skipped")
+_PRUNED = frozenset(("properties", "property", "system-out", "system-err"))
+"""Elements that no status depends on."""
 
 
 class Trouble(StrEnum):
@@ -71,17 +75,16 @@ def read_junit(data: bytes | None, attempt: str) -> tuple[Case, ...]:
         raise JUnitUnusableError(Trouble.MISSING)
     if len(data) > MAX_BYTES:
         raise JUnitUnusableError(Trouble.TOO_LARGE, f"{len(data)} bytes")
-    _Guard().check(data)
+    tree = _Pruned().read(data)
     from junitparser import JUnitXml, JUnitXmlError, TestSuite  # noqa: PLC0415 - only where results are read
 
     try:
-        # The parser is named, for junitparser prefers another one where that is installed.
-        root = JUnitXml.fromfile(io.BytesIO(data), parse_func=ET.parse)
+        root = JUnitXml.fromroot(tree)  # type: ignore[arg-type] # its name for the same class
         suites = [root] if isinstance(root, TestSuite) else list(root)
         if not any(suite.name == attempt for suite in suites):
             raise JUnitUnusableError(Trouble.STALE)
         # A suite yields the cases of the suites inside it too.
-        return tuple(_case(case) for suite in suites for case in suite)
+        return tuple([_case(case) for suite in suites for case in suite])
     except (JUnitXmlError, SyntaxError, ValueError, RecursionError, LookupError) as error:
         raise JUnitUnusableError(Trouble.MALFORMED, str(error)[:200]) from None
 
@@ -95,30 +98,41 @@ def address(nodeid: str) -> tuple[str, str]:
 
 
 def _case(case: TestCase) -> Case:
-    kinds = {type(result).__name__.lower(): result for result in case.result}
-    status = next((kind for kind in ("failure", "error", "skipped") if kind in kinds), "passed")
+    status, message = "passed", None
+    if results := case.result:
+        kinds = {type(result).__name__.lower(): result for result in results}
+        status = next((kind for kind in _STATUSES if kind in kinds), status)
+        message = kinds[status].message if status in kinds else None
     try:
         time = case.time
     except ValueError:
         time = None
-    message = kinds[status].message if status in kinds else None
     return Case(
         classname=case.classname or "", name=case.name or "", status=status, message=message or "", time=time
     )
 
 
-class _Guard:
-    """Reads a whole file once, event by event, and refuses what no tree should be built of."""
+class _Pruned:
+    """Builds a tree of what counts in a file, event by event, and stops at what no tree should be built of."""
 
     def __init__(self) -> None:
-        self.depth = self.cases = self.text = 0
+        self._depth = self._cases = self._text = 0
+        self._builder = ET.TreeBuilder()
+        self._open, self._close = self._builder.start, self._builder.end
 
-    def check(self, data: bytes) -> None:
-        parser = expat.ParserCreate()
+    def read(self, data: bytes) -> ET.Element:
+        """Return the suites, the cases and their results, without text.
+
+        Raises:
+            JUnitUnusableError: the file is truncated, malformed or too large.
+        """
+        parser = expat.ParserCreate(namespace_separator="}")
         parser.StartDoctypeDeclHandler = self._doctype
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
+        if len(data) > MAX_TEXT:  # else no element can have more: without a DOCTYPE text only gets shorter
+            parser.StartElementHandler = self._start_bounded
+            parser.CharacterDataHandler = self._characters
         try:
             parser.Parse(data, True)  # noqa: FBT003 - positional only: this is all of it
         except expat.ExpatError as error:
@@ -126,28 +140,33 @@ class _Guard:
             raise JUnitUnusableError(trouble, str(error)) from None
         except (ValueError, LookupError) as error:  # an encoding that nobody knows
             raise JUnitUnusableError(Trouble.MALFORMED, str(error)[:200]) from None
+        return self._builder.close()
 
     def _doctype(self, *_: object) -> None:
         raise JUnitUnusableError(Trouble.MALFORMED, "it has a DOCTYPE")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        self.depth += 1
-        self.cases += tag == "testcase"
-        self.text = sum(map(len, attributes.values()))
-        if self.depth > MAX_DEPTH:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
             raise JUnitUnusableError(Trouble.TOO_LARGE, f"elements are nested more than {MAX_DEPTH} deep")
-        if self.cases > MAX_CASES:
-            raise JUnitUnusableError(Trouble.TOO_LARGE, f"more than {MAX_CASES} test cases")
-        self._bound()
+        if tag == "testcase":
+            self._cases += 1
+            if self._cases > MAX_CASES:
+                raise JUnitUnusableError(Trouble.TOO_LARGE, f"more than {MAX_CASES} test cases")
+        if tag not in _PRUNED or self._depth == 1:
+            self._open(tag, attributes)
 
-    def _end(self, _: str) -> None:
-        self.depth -= 1
-        self.text = 0
+    def _end(self, tag: str) -> None:
+        self._depth -= 1
+        if tag not in _PRUNED or not self._depth:
+            self._close(tag)
 
-    def _characters(self, part: str) -> None:
-        self.text += len(part)
-        self._bound()
+    def _start_bounded(self, tag: str, attributes: dict[str, str]) -> None:
+        self._text = 0
+        self._characters(*attributes.values())
+        self._start(tag, attributes)
 
-    def _bound(self) -> None:
-        if self.text > MAX_TEXT:
+    def _characters(self, *parts: str) -> None:
+        self._text += sum(map(len, parts))
+        if self._text > MAX_TEXT:
             raise JUnitUnusableError(Trouble.TOO_LARGE, f"more than {MAX_TEXT} characters in one element")

@@ -41,7 +41,7 @@ class ReuseKeys:
 
     def environment(self, lock: Lock, base: str) -> str:
         """Return the key of what is installed: the locked distributions on a base (by digest)."""
-        return environment_key(lock.digest, base)
+        return environment_key(lock.contents, base)
 
     def probes(self, cell: Cell, nodeids: Iterable[str]) -> dict[str, str]:
         """Return the key of each probe in a cell: its code, what it leans on, and how it is run.

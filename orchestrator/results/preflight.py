@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 from orchestrator.codec import from_json
 from orchestrator.model import Import
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 T = TypeVar("T")
 
@@ -36,6 +34,8 @@ class Preflight:
     attempt: str
     pins: tuple[Pin, ...]
     imports: tuple[Import, ...]
+    runtime: Mapping[str, str] = field(default_factory=dict)
+    """The device's libraries, with their versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

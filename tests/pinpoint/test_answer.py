@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orchestrator.codec import from_json, to_json
-from orchestrator.model import CellRow, Judgement, Outcome, Provenance, Report, Verdict
+from orchestrator.model import CellRow, Judgement, Moved, Neighbour, Outcome, Pin, Provenance, Report, Verdict
 from orchestrator.pinpoint import answer
 
 if TYPE_CHECKING:
@@ -27,8 +27,16 @@ def test_rows_name_locked_versions_and_why_nothing_ran(
         measured("?", {"lib": "2"}, requires={"mate": ">=7"}, reason="no space left"),
         measured("", {"lib": "3"}, excluded="yanked"),
     ]
+    lock = cells[0].lock
+    assert lock is not None
     assert answer(made, cells, PROVENANCE).cells == (
-        CellRow(cell="s-3.11-1", stack="s", python="3.11", versions={"lib": "1+cpu", "mate": "7.1"}),
+        CellRow(
+            cell="s-3.11-1",
+            stack="s",
+            python="3.11",
+            versions={"lib": "1+cpu", "mate": "7.1"},
+            lock=lock.digest,
+        ),
         CellRow(
             cell="s-3.11-2",
             stack="s",
@@ -78,3 +86,46 @@ def test_a_report_is_the_same_after_json(matrix: Callable[..., Matrix], measured
     assert report.findings
     assert report.series[0].transitions[0].moved
     assert from_json(Report, to_json(report)) == report
+
+
+def test_a_cell_says_what_differs_from_the_one_before_it(
+    matrix: Callable[..., Matrix], measured: Callable[..., Measured]
+) -> None:
+    made = matrix({"lib": ["1", "2", "3", "4"]})
+    cells = [
+        measured("g", {"lib": "1"}, locked={"lib": "1", "dep": "7"}),
+        measured("?", {"lib": "2"}),  # never locked: not what others are compared with
+        measured("b", {"lib": "3"}, locked={"lib": "3", "dep": "7", "new": "1"}),
+        measured("b", {"lib": "4"}, locked={"lib": "4", "dep": "7", "new": "1"}),
+    ]
+    report = answer(made, cells, PROVENANCE)
+    assert [row.neighbours for row in report.cells] == [
+        {},
+        {},
+        {
+            "lib": Neighbour(
+                cell="s-3.11-1",
+                moved=(Moved(name="lib", before="1", after="3"), Moved(name="new", before=None, after="1")),
+            )
+        },
+        {"lib": Neighbour(cell="s-3.11-3", moved=(Moved(name="lib", before="3", after="4"),))},
+    ]
+    # What is installed is told of both sides of a change and of the newest cell, and of no other.
+    assert report.environments == {
+        "s-3.11-4": (Pin(name="dep", version="7"), Pin(name="lib", version="4"), Pin(name="new", version="1")),
+        "s-3.11-1": (Pin(name="dep", version="7"), Pin(name="lib", version="1")),
+        "s-3.11-3": (Pin(name="dep", version="7"), Pin(name="lib", version="3"), Pin(name="new", version="1")),
+    }
+
+
+def test_of_several_equal_failures_the_first_keeps_its_log(
+    matrix: Callable[..., Matrix], measured: Callable[..., Measured]
+) -> None:
+    made = matrix({"lib": ["1", "2", "3"]})
+    cells = [measured("b", {"lib": version}) for version in ("1", "2", "3")]
+    for number, cell in enumerate(cells):
+        (issue,) = cell.judgements
+        said = replace(cell.judgements[issue], signature="one" if number < 2 else "other", message=f"a\n{number}")
+        cells[number] = replace(cell, judgements={issue: said})
+    (series,) = answer(made, cells, PROVENANCE).series
+    assert [point.log for point in series.points] == [("a", "0"), (), ("a", "2")]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 import tracemalloc
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from junitparser import JUnitXml
 
 from orchestrator.results.junit import MAX_BYTES, Case, JUnitUnusableError, Trouble, address, read_junit
 
@@ -141,6 +143,44 @@ def test_encodings(encoding: str) -> None:
     declared = encoding.removesuffix("-sig")
     text = suite("<testcase name='é'/>", head=f'<?xml version="1.0" encoding="{declared}"?>').decode()
     assert read_junit(text.encode(encoding), "now")[0].name == "é"
+
+
+NAMES = ("testsuite", "testcase", "failure", "error", "skipped", "properties", "property", "system-out", "what")
+
+
+def nested(made: tuple[str, list[ET.Element]]) -> ET.Element:
+    tag, children = made
+    element = ET.Element(tag, name=f"{tag} {len(children)}", message="m", time="1.5")
+    element.text = "said"
+    element.extend(children)
+    return element
+
+
+ELEMENTS = st.recursive(
+    st.sampled_from(NAMES).map(ET.Element),
+    lambda inner: st.tuples(st.sampled_from(NAMES), st.lists(inner, max_size=3)).map(nested),
+    max_leaves=8,
+)
+
+
+@given(st.lists(ELEMENTS, max_size=4))
+def test_what_is_left_out_of_the_tree_changes_nothing(children: list[ET.Element]) -> None:
+    """Cases of pytest hold nothing but results and what is left out; junitparser reads the whole tree."""
+    root = ET.Element("testsuites")
+    root.append(suite := ET.Element("testsuite", name="now"))
+    for number, child in enumerate(children):
+        case = ET.SubElement(suite, "testcase", name=f"t{number}", classname="c")
+        case.extend(
+            ET.Element(one.tag, message="m") for one in child.iter() if one.tag not in ("testcase", "testsuite")
+        )
+    whole = [
+        (case.name, [type(result).__name__.lower() for result in case.result])
+        for one in JUnitXml.fromroot(root)
+        for case in one
+    ]
+    for case, (name, results) in zip(read_junit(ET.tostring(root), "now"), whole, strict=True):
+        assert case.name == name
+        assert case.status in (results or ["passed"])
 
 
 @given(st.binary(max_size=200) | st.text(alphabet="<>/&;=\"' testcaseui!?", max_size=80).map(str.encode))
