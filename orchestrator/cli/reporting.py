@@ -12,8 +12,8 @@ from rich.style import Style
 
 from orchestrator.errors import EnvironmentUnusableError, ExitCode
 from orchestrator.files import write_atomic
-from orchestrator.model import Outcome
-from orchestrator.report import FORMATS, render
+from orchestrator.model import Outcome, Surprise
+from orchestrator.report import FORMATS, pieces, render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,22 +65,36 @@ def parse_reports(texts: Sequence[str]) -> tuple[Wanted, ...]:
 
 
 def write_reports(report: Report, wanted: Sequence[Wanted], out: Console) -> None:
-    """Write every report that is wanted; a file is replaced as a whole or not at all."""
+    """Write every report that is wanted; a file is replaced as a whole or not at all.
+
+    Of `github`, the summary of the job gets the Markdown where GitHub says where that is.
+    """
     for one in wanted:
+        if one.format == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
+            _append(Path(summary), render(report, "markdown"))
         if one.path is None:
-            text = render(report, one.format, width=_width(out), style=_styler(out))
+            text = render(report, one.format, width=width_of_terminal(out), style=styler(out))
             click.echo(text, nl=False, color=True)
             continue
         try:
-            write_atomic(one.path, render(report, one.format).encode())
+            write_atomic(one.path, pieces(report, one.format))
         except OSError as error:
             hint = "the results are kept: `orchestrator report` writes them again"
             raise EnvironmentUnusableError(f"cannot write {one.path}: {error.strerror}", hint=hint) from None
 
 
+def _append(path: Path, text: str) -> None:
+    """Add to a job's summary: what other steps wrote there stays."""
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+    except OSError as error:
+        raise EnvironmentUnusableError(f"cannot write the job's summary {path}: {error.strerror}") from None
+
+
 def exit_code(report: Report) -> ExitCode:
-    """Return what a report comes to: findings first, then what could not be measured."""
-    if report.findings:
+    """Return what a report comes to: findings first, then what could not be measured; a fix is no failure."""
+    if any(finding.kind is not Surprise.FIXED for finding in report.findings):
         return ExitCode.FINDINGS
     outcomes = {point.outcome for series in report.series for point in series.points}
     if report.searched is not None:
@@ -88,22 +102,31 @@ def exit_code(report: Report) -> ExitCode:
         outcomes.discard(Outcome.NOT_RUN)
         if report.searched.open:
             return ExitCode.INCOMPLETE
-    if outcomes.intersection(_INCOMPLETE):
-        return ExitCode.INCOMPLETE
-    return ExitCode.OK
+    return ExitCode.INCOMPLETE if incomplete(outcomes) else ExitCode.OK
 
 
-def _width(console: Console) -> int:
+def incomplete(outcomes: set[Outcome]) -> bool:
+    """Tell whether something could not be measured that can be, by another try or elsewhere."""
+    return bool(outcomes.intersection(_INCOMPLETE))
+
+
+def width_of_terminal(console: Console) -> int:
+    """Return how many columns a report has."""
     piped = not console.is_terminal and "COLUMNS" not in os.environ
     return _PIPED if piped else max(console.width, _NARROWEST)
 
 
-def _styler(console: Console) -> Callable[[str, str], str] | None:
+def styler(console: Console) -> Callable[[str, str], str]:
+    """Return what puts the colours of a role around a text; nothing where there are to be none."""
     if not console.is_terminal or console.no_color:
-        return None
+        return _plain
     styles = {role: Style.parse(style) for role, style in _STYLES.items()}
 
     def style(role: str, text: str) -> str:
         return styles[role].render(text) if role in styles else text
 
     return style
+
+
+def _plain(role: str, text: str) -> str:  # noqa: ARG001 - the signature of a style
+    return text

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from orchestrator.model import Report
 
-__all__ = ["FORMATS", "render"]
+__all__ = ["FORMATS", "pieces", "render"]
 
-FORMATS = ("text", "markdown", "json")
+_MODULES = {
+    "text": "text",
+    "markdown": "markdown",
+    "html": "html",
+    "json": "contract",
+    "junit": "junit",
+    "csv": "table_csv",
+    "osv": "osv",
+    "browser-compat": "browser_compat",
+    "constraints": "constraints",
+    "badge": "badge",
+    "github": "github",
+}
+"""Format to the module that writes it: `render(report)`, and of text the width and the style besides."""
+
+FORMATS = tuple(_MODULES)
 """How a report can be written."""
 
 
@@ -34,24 +50,33 @@ def render(
     Raises:
         ValueError: there is no such format.
     """
+    if format not in _MODULES:
+        raise ValueError(f"{format!r} is not one of {', '.join(FORMATS)}")
     # Imported late: a command that shows no report starts faster.
     from orchestrator.report.clean import cleaned  # noqa: PLC0415
 
     report = cleaned(report)
-    match format:
-        case "text":
-            from orchestrator.report import text  # noqa: PLC0415
+    module = import_module(f"orchestrator.report.{_MODULES[format]}")
+    written: str = module.render(report, width, style or _plain) if format == "text" else module.render(report)
+    return written
 
-            return text.render(report, width, style or _plain)
-        case "markdown":
-            from orchestrator.report import markdown  # noqa: PLC0415
 
-            return markdown.render(report)
-        case "json":
-            from orchestrator.report import contract  # noqa: PLC0415
+def pieces(report: Report, format: str) -> Iterator[bytes]:  # noqa: A002 - what users call it
+    """Return what `render` returns as UTF-8, piece by piece: a large report is never in memory as a whole.
 
-            return contract.render(report)
-    raise ValueError(f"{format!r} is not one of {', '.join(FORMATS)}")
+    Raises:
+        ValueError: there is no such format.
+    """
+    if format != "json":
+        return iter([render(report, format).encode()])
+    from dataclasses import replace  # noqa: PLC0415
+
+    from orchestrator.report import contract  # noqa: PLC0415
+    from orchestrator.report.clean import Cleaner  # noqa: PLC0415
+
+    cleaner = Cleaner()
+    series = map(cleaner.value, contract.in_order(report.series))
+    return contract.written(cleaner.value(replace(report, series=())), series)
 
 
 def _plain(role: str, text: str) -> str:  # noqa: ARG001 - the signature of a style

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
-from operator import is_not
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from operator import attrgetter
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from orchestrator.versions import Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 T = TypeVar("T")
 
@@ -28,6 +36,10 @@ _ESCAPES = re.compile(
 _COMMAND = re.compile(r"##(?=\[)")
 _REPLACED = {"Cs": "\N{REPLACEMENT CHARACTER}", "Zl": " ", "Zp": " "}
 _DROPPED = ("Cc", "Cf")
+_TEXTLESS = (int, float, Version, datetime, StrEnum)
+_NUMBERS = frozenset((int, float, bool))
+_LOG = "log"
+"""The name that fields have whose text is lines of a log."""
 
 
 def clean(text: str) -> str:
@@ -40,6 +52,13 @@ def clean(text: str) -> str:
     return _COMMAND.sub("# #", " ".join(text.split()))
 
 
+def clean_line(text: str) -> str:
+    """Return a line of a log made harmless as `clean` does it, its columns kept."""
+    if not text.isprintable():
+        text = "".join(map(_visible, _ESCAPES.sub("", text.expandtabs())))
+    return _COMMAND.sub("# #", text.rstrip())
+
+
 def _visible(character: str) -> str:
     if character.isspace():
         return " "
@@ -49,45 +68,124 @@ def _visible(character: str) -> str:
 
 def cleaned(value: T) -> T:
     """Return a value with all text in it clean, however deep: tuples, mappings and dataclasses of it."""
-    return _Cleaner().value(value)  # type: ignore[no-any-return]
+    return Cleaner().value(value)  # type: ignore[no-any-return]
 
 
-class _Cleaner:
-    """One pass over a value. Most text comes many times and is clean already: what is, stays the same object."""
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Where the text of a dataclass is."""
+
+    names: tuple[str, ...]
+    values: Callable[[Any], tuple[Any, ...]]
+    words: tuple[Callable[[Any], str | None], ...]
+    """Get the fields that are a text or None."""
+    deep: Callable[[Any], tuple[Any, ...]]
+    """Gets the others."""
+
+
+class Cleaner:
+    """Cleans values that have texts in common: most come many times and are clean already.
+
+    What is clean stays the same object.
+    """
 
     def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-        self._names: dict[type, tuple[str, ...]] = {}
+        self._texts = _Texts()
+        self._plans: dict[type, _Plan | None] = {}
 
     def value(self, value: Any) -> Any:  # noqa: ANN401 - walks any value
+        """Return a value with all text in it clean."""
         kind = type(value)
         if kind is str:  # not the enums, whose text is ours
-            return self._text(value)
-        if kind not in self._names:
-            self._names[kind] = tuple(f.name for f in fields(kind)) if is_dataclass(kind) else ()
-        if names := self._names[kind]:
-            return self._object(value, names)
-        if isinstance(value, tuple):
-            items = [self.value(item) for item in value]
-            return tuple(items) if any(map(is_not, items, value)) else value
-        if isinstance(value, Mapping):
+            found = self._texts[value]
+            return value if found == value else found
+        if kind is tuple:
+            return self._tuple(value)
+        plan = self._plan(kind)
+        if plan is not None:
+            return self._object(value, plan)
+        if isinstance(value, Mapping) and not self._measures(value):
             pairs = {self.value(key): self.value(item) for key, item in value.items()}
             return pairs if pairs != value else value
         return value
 
-    def _text(self, text: str) -> str:
-        known = self._texts.get(text)
-        if known is None:
-            known = self._texts[text] = clean(text)
-        return text if known == text else known
+    def _measures(self, value: Mapping[Any, Any]) -> bool:
+        """Tell whether a mapping holds nothing but numbers, by names that are known to be clean."""
+        return _NUMBERS.issuperset(map(type, value.values())) and self._texts.clean.issuperset(value)
 
-    def _object(self, value: Any, names: tuple[str, ...]) -> Any:  # noqa: ANN401
-        changed = {}
-        for name in names:
-            old = getattr(value, name)
-            if (new := self.value(old)) is not old:
+    def _plan(self, kind: type) -> _Plan | None:
+        if kind not in self._plans:
+            self._plans[kind] = _plan(kind)
+        return self._plans[kind]
+
+    def _tuple(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        changed = {at: new for at in self._suspects(items) if (new := self.value(items[at])) is not items[at]}
+        return tuple(changed.get(at, item) for at, item in enumerate(items)) if changed else items
+
+    def _suspects(self, items: tuple[Any, ...]) -> Iterable[int]:
+        """Return the places of items that may not be clean: where all are alike, most are told at a glance."""
+        kinds = set(map(type, items))
+        plan = self._plan(kinds.pop()) if len(kinds) == 1 else None
+        clean = self._texts.clean.issuperset
+        if plan is None or not all(clean(map(word, items)) for word in plan.words):
+            return range(len(items))
+        return [at for at, deep in enumerate(map(plan.deep, items)) if any(deep)]
+
+    def _object(self, value: Any, plan: _Plan) -> Any:  # noqa: ANN401
+        changed: dict[str, Any] = {}
+        for name, old in zip(plan.names, plan.values(value), strict=True):
+            if not old:  # nothing, or no text
+                continue
+            new = tuple(map(clean_line, old)) if name == _LOG else self.value(old)
+            if new is not old and new != old:
                 changed[name] = new
         return replace(value, **changed) if changed else value
+
+
+class _Texts(dict[str, str]):
+    """Text to what it is when it is clean."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clean: set[str | None] = {None, ""}
+        """Those that are."""
+
+    def __missing__(self, text: str) -> str:
+        found = self[text] = clean(text)
+        if found == text:
+            self.clean.add(text)
+        return found
+
+
+def _plan(kind: type) -> _Plan | None:
+    """Return where a dataclass may hold text; None where it holds none, and where it is none."""
+    if not is_dataclass(kind):
+        return None
+    hints = get_type_hints(kind)
+    names = tuple(field.name for field in fields(kind) if not _textless(hints[field.name]))
+    if not names:
+        return None
+    words = [name for name in names if hints[name] in (str, str | None)]
+    return _Plan(
+        names,
+        _getter(names),
+        tuple(map(attrgetter, words)),
+        _getter([name for name in names if name not in words]),
+    )
+
+
+def _getter(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
+
+
+def _textless(hint: Any) -> bool:  # noqa: ANN401 - any annotation
+    """Tell whether values of an annotation hold no text but our own: numbers, versions, times, enums."""
+    members = get_args(hint)
+    if members:
+        return get_origin(hint) in (UnionType, Union, tuple) and all(map(_textless, members))
+    return hint in (NoneType, ...) or (isinstance(hint, type) and issubclass(hint, _TEXTLESS))
 
 
 def shorten(text: str, limit: int) -> str:

@@ -12,7 +12,7 @@ from orchestrator.report import certainty, words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from orchestrator.model import Cause, CellRow, Moved, Point, Report, Series, Transition
+    from orchestrator.model import Cause, CellRow, Point, Report, Series, Transition
     from orchestrator.pinpoint import Group
 
 MOVED_SHOWN = 5
@@ -32,6 +32,7 @@ class Fact:
     label: str
     text: str
     is_link: bool = False
+    is_command: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +87,13 @@ def _facts(series: Series, transition: Transition, cells: Mapping[str, CellRow])
     if transition.cause is not None:
         yield from _cause(transition.cause)
     if transition.moved:
-        moved = words.bounded([_moved(one) for one in transition.moved], MOVED_SHOWN + 1)
+        moved = words.bounded([words.moved(one) for one in transition.moved], MOVED_SHOWN + 1)
         yield Fact(label="also moved", text=words.conjunction(moved))
     if any(transition.git_versions):
         before, after = transition.git_versions
         yield Fact(label="git", text=f"{_commit(before)} → {_commit(after)}" if old else _commit(after))
+    affected = old if old is not None and transition.kind is Kind.FIXED else new
+    yield Fact(label="repeat", text=words.repeat(affected.cell, series.issue), is_command=True)
 
 
 def _signatures(series: Series, transition: Transition) -> Iterator[Fact]:
@@ -157,14 +160,6 @@ def _cause(cause: Cause) -> Iterator[Fact]:
         taken = words.conjunction(witness.taken) if witness.taken else "nothing"
         verb = "fails" if witness.fails else "passes"
         yield Fact(label="witness", text=f"{verb} with {taken} of the bad side: {', '.join(witness.cells)}")
-
-
-def _moved(moved: Moved) -> str:
-    if moved.before is None:
-        return f"{moved.name} {moved.after} added"
-    if moved.after is None:
-        return f"{moved.name} {moved.before} gone"
-    return f"{moved.name} {moved.before} → {moved.after}"
 
 
 def _commit(git_version: str | None) -> str:

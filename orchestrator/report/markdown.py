@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from orchestrator.pinpoint import collapse
-from orchestrator.report import certainty, coverage, evidence, words
+from orchestrator.report import certainty, coverage, evidence, news, words
+from orchestrator.report.budget import Section, fitted
 from orchestrator.report.clean import shorten
 from orchestrator.report.escape import in_html, link, markdown
 from orchestrator.report.grid import Grid, glyphs, grids
@@ -17,17 +18,19 @@ from orchestrator.report.grid import Grid, glyphs, grids
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from orchestrator.model import Report
+    from orchestrator.model import Finding, Report, Series
+    from orchestrator.pinpoint import Group
 
 BUDGET = 900 * 1024
 """Bytes that a report takes at most: a GitHub job summary of more than 1 MiB is refused as a whole."""
 
 
 def render(report: Report) -> str:
-    """Return a clean report as Markdown, cut at the end where it would be longer than `BUDGET`."""
+    """Return a clean report as Markdown, cut where it would be longer than `BUDGET`."""
     shown = grids(report)
     sections = [
-        _answer(report),
+        Section(head=news.markdown(report.since).rstrip() if report.since else ""),
+        *_answer(report),
         _bullets(
             [
                 *(f"**{markdown(words.surprise(finding))}**" for finding in report.findings),
@@ -37,30 +40,19 @@ def render(report: Report) -> str:
             ]
         ),
         *(_grid(grid) for grid in shown),
-        _legend(glyphs(shown)),
+        Section(head=_legend(glyphs(shown))),
         _certainty(report),
         *_evidence(report),
         _unknowns(report),
-        f"<sub>{in_html(words.provenance(report.provenance))}</sub>",
+        Section(head=f"<sub>{in_html(words.provenance(report.provenance))}</sub>"),
     ]
-    return _within_budget([section for section in sections if section])
+    return fitted([section for section in sections if section.text], BUDGET, "a summary")
 
 
-def _within_budget(sections: Sequence[str]) -> str:
-    kept: list[str] = []
-    left = BUDGET
-    for number, section in enumerate(sections):
-        left -= len(section.encode()) + 2
-        if left < 0:
-            kept.append(f"…{words.plural(len(sections) - number, 'section')} more than a summary can hold.")
-            break
-        kept.append(section)
-    return "\n\n".join(kept) + "\n"
-
-
-def _answer(report: Report) -> str:
+def _answer(report: Report) -> Iterable[Section]:
+    """The table of the answer, what changed first, and what explains its signs."""
     rows = []
-    for group in collapse(report.series):
+    for group in _changed_first(report):
         shown = group.shown
         topic = report.issues.get(shown.issue)
         name = link(shown.issue, topic.link if topic else None)
@@ -75,20 +67,39 @@ def _answer(report: Report) -> str:
             ]
         )
     if not rows:
-        return "No issue has a cell here."
-    note = f"\n\n<sub>{words.SINCE_EARLIEST}</sub>" if any("≤" in row[2] for row in rows) else ""
-    return _table(words.HEADERS, rows) + note
+        yield Section(head="No issue has a cell here.")
+        return
+    yield _table("", words.HEADERS, rows)
+    if any("≤" in row[2] for row in rows):
+        yield Section(head=f"<sub>{words.SINCE_EARLIEST}</sub>")
 
 
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)
+def _changed_first(report: Report) -> list[Group]:
+    """Return the groups with a finding, then those whose state changes, then the rest."""
+    unexpected = {_place(finding) for finding in report.findings}
+
+    def rank(group: Group) -> int:
+        if any(_place(series) in unexpected for series in group.series):
+            return 0
+        return 1 if group.shown.transitions else 2
+
+    return sorted(collapse(report.series), key=rank)
 
 
-def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
+def _place(one: Series | Finding) -> tuple[object, ...]:
+    return one.issue, one.stack, one.axis, *sorted(one.fixed.items())
 
 
-def _grid(grid: Grid) -> str:
+def _table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Section:
+    lines = tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True).splitlines()
+    return Section(head="\n".join([*([title, ""] if title else []), *lines[:2], ""]), rows=tuple(lines[2:]))
+
+
+def _bullets(lines: Iterable[str]) -> Section:
+    return Section(rows=tuple(f"- {line}" for line in lines))
+
+
+def _grid(grid: Grid) -> Section:
     also = f" ({grid.also})" if grid.also else ""
     rows = [
         [
@@ -98,7 +109,7 @@ def _grid(grid: Grid) -> str:
         for row in grid.rows
     ]
     headers = [markdown(f"{grid.axis}"), *(markdown(str(version)) for version in grid.versions)]
-    return f"**{markdown(grid.stack)}** along {markdown(grid.axis + also)}\n\n{_table(headers, rows)}"
+    return _table(f"**{markdown(grid.stack)}** along {markdown(grid.axis + also)}", headers, rows)
 
 
 def _legend(used: Iterable[str]) -> str:
@@ -106,12 +117,11 @@ def _legend(used: Iterable[str]) -> str:
     return f"<sub>{', '.join([*entries, '│ the state changes here'])}</sub>" if entries else ""
 
 
-def _certainty(report: Report) -> str:
-    sentences = certainty.sentences(report)
-    return _details("How sure", [f"- {markdown(sentence)}" for sentence in sentences]) if sentences else ""
+def _certainty(report: Report) -> Section:
+    return _details("How sure", [f"- {markdown(sentence)}" for sentence in certainty.sentences(report)])
 
 
-def _evidence(report: Report) -> Iterable[str]:
+def _evidence(report: Report) -> Iterable[Section]:
     """One folded block per issue and place."""
     for (issue, where), shown in groupby(evidence.exhibits(report), key=attrgetter("issue", "where")):
         lines = []
@@ -122,24 +132,28 @@ def _evidence(report: Report) -> Iterable[str]:
 
 
 def _fact(fact: evidence.Fact) -> str:
-    text = (
-        link(fact.text.rpartition("/")[2], fact.text)
-        if fact.is_link
-        else markdown(shorten(fact.text, words.LONGEST))
-    )
+    if fact.is_link:
+        text = link(fact.text.rpartition("/")[2], fact.text)
+    elif fact.is_command and "`" not in fact.text:  # to be pasted, so nothing in it may be escaped
+        text = f"`{fact.text}`"
+    else:
+        text = markdown(shorten(fact.text, words.LONGEST))
     return f"{markdown(fact.label)}: {text}"
 
 
-def _unknowns(report: Report) -> str:
+def _unknowns(report: Report) -> Section:
     lines = [
         f"- {markdown(f'{unknown.what}: {unknown.outcome}')}"
         + (f"<br>{markdown(shorten(unknown.reason, words.LONGEST))}" if unknown.reason else "")
         + "".join(f"<br>{markdown(shorten(line, words.LONGEST))}" for line in unknown.log)
         for unknown in evidence.unknowns(report)
     ]
-    return _details("Unknown, and why", lines) if lines else ""
+    return _details("Unknown, and why", lines)
 
 
-def _details(summary: str, lines: Sequence[str]) -> str:
-    body = "\n".join(lines)
-    return f"<details><summary>{in_html(summary)}</summary>\n\n{body}\n\n</details>"
+def _details(summary: str, lines: Sequence[str]) -> Section:
+    """A folded block; nothing where there are no lines."""
+    if not lines:
+        return Section()
+    head = f"<details><summary>{in_html(summary)}</summary>\n\n"
+    return Section(head=head, rows=tuple(lines), tail="\n\n</details>")

@@ -9,7 +9,7 @@ from tabulate import tabulate
 
 from orchestrator.model import State, Verdict
 from orchestrator.pinpoint import collapse
-from orchestrator.report import certainty, coverage, evidence, layout, words
+from orchestrator.report import certainty, coverage, evidence, layout, news, words
 from orchestrator.report.clean import shorten
 from orchestrator.report.grid import Grid, Mark, glyphs, grids
 from orchestrator.report.layout import Text
@@ -32,6 +32,8 @@ def render(report: Report, width: int, style: Style) -> str:
     """Return a clean report as text. `style` gets a role and a text, and may put escape sequences around it."""
     shown = grids(report)
     sections = [
+        # Who runs this every day wants to know first what is different from yesterday.
+        news.block(report.since, width, style) if report.since else "",
         _answer(report, width, style),
         *_paragraphs((words.surprise(finding) for finding in report.findings), width, style, "finding"),
         *_paragraphs(
@@ -149,7 +151,7 @@ def _evidence(report: Report, width: int, style: Style) -> str:
 
 def _fact(fact: evidence.Fact, width: int) -> Iterator[str]:
     first = f"    {fact.label + ':':<13}"
-    if fact.is_link:  # a broken link is of no use
+    if fact.is_link or fact.is_command:  # broken, neither can be pasted
         yield first + fact.text
     else:
         yield layout.paragraph(shorten(fact.text, words.LONGEST), width, first=first, rest=" " * 17)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from orchestrator.pinpoint import Group, newest_known
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from orchestrator.model import Finding, Provenance
+    from orchestrator.model import Finding, Moved, Provenance
     from orchestrator.versions import Version
 
 HEADERS = ("issue", "now", "introduced", "fixed", "where")
@@ -179,14 +180,30 @@ def plural(count: int, noun: str) -> str:
 
 
 def surprise(finding: Finding) -> str:
-    """Return a finding as a sentence."""
+    """Return a finding as a sentence; that of a fix begins with "news"."""
     at = f"{finding.stack} at {finding.axis} {finding.version}"
     if finding.fixed:
         at += " (" + ", ".join(f"{name} {value}" for name, value in finding.fixed.items()) + ")"
     since = f" since {finding.since}" if finding.since is not None and finding.since != finding.version else ""
     if finding.kind is Surprise.REGRESSION:
         return f"regression: {finding.issue} is affected in {at}{since}, and was ok before"
+    if finding.kind is Surprise.FIXED:
+        return f"news: {finding.issue} is ok in {at}{since}, expected {finding.expected}: its `expect` can change"
     return f"unexpected: {finding.issue} is {finding.state} in {at}{since}, expected {finding.expected}"
+
+
+def moved(one: Moved) -> str:
+    """Return how a distribution differs: "torch 2.1.2 → 2.2.0", "sympy 1.13.1 added"."""
+    if one.before is None:
+        return f"{one.name} {one.after} added"
+    if one.after is None:
+        return f"{one.name} {one.before} gone"
+    return f"{one.name} {one.before} → {one.after}"
+
+
+def repeat(cell: str, issue: str) -> str:
+    """Return the command that runs an issue's probes again in a cell."""
+    return shlex.join(["orchestrator", "repro", cell, "--issue", issue, "--run"])
 
 
 def change(transition: Transition) -> str:

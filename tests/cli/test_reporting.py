@@ -30,7 +30,8 @@ def report(*outcomes, expect=None, searched=None):
         ([Outcome.FAIL, Outcome.FAIL], None, ExitCode.OK),
         ([Outcome.PASS, Outcome.FAIL], None, ExitCode.FINDINGS),
         ([Outcome.FAIL], State.AFFECTED, ExitCode.OK),
-        ([Outcome.PASS], State.AFFECTED, ExitCode.FINDINGS),
+        ([Outcome.PASS], State.AFFECTED, ExitCode.OK),  # news
+        ([Outcome.PASS, Outcome.INFRA], State.AFFECTED, ExitCode.INCOMPLETE),
         ([Outcome.CRASH], State.OK, ExitCode.FINDINGS),
         ([Outcome.PASS, Outcome.BUILD_FAILED], State.OK, ExitCode.INCOMPLETE),
         ([Outcome.PASS, Outcome.INFRA], State.OK, ExitCode.INCOMPLETE),
@@ -76,7 +77,7 @@ def test_text_is_the_default():
 
 
 def test_a_format_that_does_not_exist_is_named():
-    with pytest.raises(click.BadParameter, match="'yaml' is not one of text, markdown, json"):
+    with pytest.raises(click.BadParameter, match="'yaml' is not one of text, markdown, html, json, junit"):
         parse_reports(["yaml"])
 
 
@@ -88,3 +89,28 @@ def test_a_place_that_cannot_be_written_is_one_error_and_leaves_the_old_file(tmp
     with pytest.raises(EnvironmentUnusableError, match="cannot write"):
         write_reports(report(Outcome.PASS), wanted, Console())
     assert (tmp_path / "file").read_text(encoding="utf-8") == "old"
+
+
+def test_a_job_summary_is_added_to(tmp_path, monkeypatch, capsys):
+    from rich.console import Console
+
+    summary = tmp_path / "summary.md"
+    summary.write_text("another step\n", encoding="utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    wanted = parse_reports(["github"])
+    write_reports(report(Outcome.PASS, Outcome.FAIL), wanted, Console())
+    assert capsys.readouterr().out.startswith("::error ")
+    first = summary.read_text(encoding="utf-8")
+    assert first.startswith("another step\n| issue")
+    write_reports(report(Outcome.PASS, Outcome.FAIL), wanted, Console())
+    assert summary.read_text(encoding="utf-8") == first + first.removeprefix("another step\n")
+    write_reports(report(Outcome.PASS), parse_reports(["text"]), Console())
+    assert summary.read_text(encoding="utf-8").count("| issue") == 2
+
+
+def test_a_job_summary_that_cannot_be_written(tmp_path, monkeypatch):
+    from rich.console import Console
+
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+    with pytest.raises(EnvironmentUnusableError, match="cannot write the job's summary"):
+        write_reports(report(Outcome.PASS), parse_reports(["github"]), Console())

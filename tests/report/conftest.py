@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,17 +14,20 @@ from orchestrator.model import (
     Companion,
     Device,
     Distribution,
+    Fingerprint,
     Issue,
     Judgement,
     Limits,
     Lock,
     Matrix,
+    Origin,
     Outcome,
     Package,
     Provenance,
     Report,
     Stack,
     State,
+    Threshold,
     Verdict,
 )
 from orchestrator.pinpoint import Measured, answer
@@ -46,7 +50,16 @@ def good(**metrics: float) -> Judgement:
 
 
 def bad(signature: str, outcome: Outcome = Outcome.FAIL, **metrics: float) -> Judgement:
-    return Judgement(outcome=outcome, verdict=Verdict.BAD, signature=signature, metrics=metrics)
+    lines = [
+        "    def test_it():",
+        "        left = right = made()",
+        ">       assert left @ right",
+        "",
+        f"E   {signature}",
+    ]
+    return Judgement(
+        outcome=outcome, verdict=Verdict.BAD, signature=signature, metrics=metrics, message="\n".join(lines)
+    )
 
 
 def unknown(outcome: Outcome, signature: str | None = None) -> Judgement:
@@ -96,7 +109,11 @@ STACKS = (
 
 
 def issue(name: str, title: str, link: str, subjects: dict[str, str], expect: State | None = None) -> Issue:
-    return Issue(id=name, title=title, link=link, probes=(), subjects=subjects, expect=expect)
+    probe = f"test_{name.partition('-')[0]}.py::test_{name.replace('-', '_')}"
+    threshold = Threshold(metric="mae", above=1e-4) if name == "torch-no-grad" else None
+    return Issue(
+        id=name, title=title, link=link, probes=(probe,), subjects=subjects, expect=expect, threshold=threshold
+    )
 
 
 GITHUB = "https://github.com"
@@ -272,6 +289,25 @@ def idle_cells(stack: Stack, *issues: str) -> list[Measured]:
     return [Measured(cell=cell(stack, str(version), "3.11"), judgements=judgements) for version in versions]  # type: ignore[union-attr]
 
 
+def attempted(measured: Measured, number: int) -> Measured:
+    """Return a cell with the attempt that measured it, if one did."""
+    if measured.lock is None:
+        return measured
+    on = Fingerprint(device="Intel(R) Xeon(R) Processor", driver=None, system="Linux 6.1.0 x86_64")
+    origin = Origin(
+        attempt=f"{measured.cell.id}-{number:08x}",
+        runtime="docker",
+        base="sha256:4f6e0a8c",
+        started=datetime(2026, 11, 20, 9, 30 + number // 4, tzinfo=UTC),
+        duration=12.5,
+        fingerprint=on,
+    )
+    judgements = {
+        name: replace(one, attempt=origin.attempt, duration=0.25) for name, one in measured.judgements.items()
+    }
+    return replace(measured, origin=origin, judgements=judgements)
+
+
 @pytest.fixture
 def report() -> Report:
     measured = [
@@ -288,4 +324,5 @@ def report() -> Report:
         runtime="docker 20.10.24",
         host="Linux x86_64",
     )
+    measured = [attempted(one, number) for number, one in enumerate(measured)]
     return answer(MATRIX, measured, provenance, ["limits: disk quota is not enforced by this engine"])

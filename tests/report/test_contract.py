@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from orchestrator.report import render
+from orchestrator.report import pieces, render
 
 if TYPE_CHECKING:
     from orchestrator.model import Point, Report
@@ -51,6 +51,12 @@ def test_the_schema_refuses_what_the_contract_does_not_have(
     assert refused(confidence=1.5)
     assert refused(after=None)
     assert not validator.is_valid({**document, "format": 2})
+
+
+def test_the_pieces_are_the_text(report: Report) -> None:
+    hostile = replace(report, notices=("a\x1b[31mb",))
+    assert b"".join(pieces(hostile, "json")).decode() == render(hostile, "json")
+    assert b"".join(pieces(hostile, "markdown")).decode() == render(hostile, "markdown")
 
 
 def test_a_result_is_exactly_the_contract(document: dict[str, Any]) -> None:

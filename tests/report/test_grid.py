@@ -79,10 +79,12 @@ def test_each_time_a_failure_changes_its_face_is_evidence_of_its_introduction(re
     facts = [
         [(fact.label, fact.text) for fact in exhibit.facts] for exhibit in exhibits(replace(report, series=(one,)))
     ]
+    # What repeats it is a cell that is affected, also where that ends.
+    again = [("repeat", f"orchestrator repro {cell} --issue i --run") for cell in (2, 4, 6)]
     assert facts == [
-        [("shows", "wrong numbers"), ("from 4", "SIGSEGV")],
-        [("until then", "SIGSEGV")],
-        [("shows", "TypeError")],
+        [("shows", "wrong numbers"), ("from 4", "SIGSEGV"), again[0]],
+        [("until then", "SIGSEGV"), again[1]],
+        [("shows", "TypeError"), again[2]],
     ]
 
 
