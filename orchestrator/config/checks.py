@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from orchestrator.config import probes
+from orchestrator.config.bases import PYTHON, check_bases, check_pythons
 from orchestrator.config.findings import Findings, nearest
 from orchestrator.config.places import shown
 from orchestrator.config.schema import Range
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from orchestrator.config.places import Keys, Problem
     from orchestrator.config.schema import Axes, Companion, File, Stack
 
-PYTHON = "python"
-
 
 def check(document: Document, file: File, directory: Path) -> tuple[Problem, ...]:
     """Return what is wrong across a file that stands in `directory`.
@@ -32,13 +31,16 @@ def check(document: Document, file: File, directory: Path) -> tuple[Problem, ...
     """
     findings = Findings(document)
     _indexes(findings, file)
+    check_bases(findings, file, directory)
     _packages(findings, file)
     for name, stack in file.stacks.items():
         _axes(findings, name, stack.axes)
+        check_pythons(findings, file, name, stack)
         for package, companion in stack.companions.items():
             _companion(findings, name, package, companion)
         _distributions(findings, file, name, stack)
         _exclude(findings, name, stack)
+        _prebuilt(findings, name, stack)
         _include(findings, name, stack)
     _subjects(findings, file)
     _probes(findings, file, directory / file.probes)
@@ -85,8 +87,6 @@ def _axes(findings: Findings, stack: str, axes: Axes) -> None:
     if not _axis_names(findings.document, stack):
         findings.add(at, "no package varies: name one, with its versions", of_key=True)
     pythons: list[tuple[str, Keys]] = [(python, (*at, PYTHON, i)) for i, python in enumerate(axes.python or ())]
-    for python, keys in pythons:
-        findings.known(python, findings.document.names("bases"), keys, "there is no base")
     findings.distinct(pythons, "Python")
     packages = findings.document.names("packages")
     for package, versions in axes.packages.items():
@@ -147,6 +147,16 @@ def _exclude(findings: Findings, stack: str, value: Stack) -> None:
             findings.known(axis, axes, (*at, axis), f"stack {stack} has no axis", of_key=True)
 
 
+def _prebuilt(findings: Findings, stack: str, value: Stack) -> None:
+    axes = (*_axis_names(findings.document, stack), PYTHON)
+    for i, rule in enumerate(value.prebuilt):
+        at = ("stacks", stack, "prebuilt", i)
+        for axis in rule.where:
+            findings.known(axis, axes, (*at, axis), f"stack {stack} has no axis", of_key=True)
+        if not rule.where and i + 1 < len(value.prebuilt):
+            findings.add(at, "holds for every cell, so that no image after it is used: add a condition on an axis")
+
+
 def _include(findings: Findings, stack: str, value: Stack) -> None:
     axes = _axis_names(findings.document, stack)
     for i, entry in enumerate(value.include):
@@ -157,9 +167,6 @@ def _include(findings: Findings, stack: str, value: Stack) -> None:
         for axis in needed:
             if axis not in entry:
                 findings.add((*at, axis), "missing: a cell has a version on every axis")
-        if PYTHON in entry:
-            bases = findings.document.names("bases")
-            findings.known(str(entry[PYTHON]), bases, (*at, PYTHON), "there is no base")
 
 
 def _subjects(findings: Findings, file: File) -> None:

@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from orchestrator import model
-from orchestrator.config.checks import PYTHON, module_name
+from orchestrator.config.bases import PYTHON
+from orchestrator.config.checks import module_name
 from orchestrator.config.schema import Range
 from orchestrator.versions import SpecifierSet, exactly, parse_specifier, parse_version
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from orchestrator.config.devices import Gpus
     from orchestrator.config.packages import Package
     from orchestrator.config.schema import Companion, File, Issue, Stack
     from orchestrator.versions import Version
@@ -23,8 +25,14 @@ def convert(file: File, path: Path) -> model.Matrix:
     """Return the matrix of a file that stands at `path`; relative directories are below it."""
     directory = path.parent.resolve()
     bases = {
-        python: model.BaseImage(python=python, image=base.image, debian=base.debian)
-        for python, base in file.bases.items()
+        name: model.BaseImage(
+            python=base.python or name,
+            image=base.image,
+            debian=base.debian,
+            dockerfile=base.dockerfile,
+            arguments=base.arguments,
+        )
+        for name, base in file.bases.items()
     }
     return model.Matrix(
         path=path,
@@ -33,11 +41,18 @@ def convert(file: File, path: Path) -> model.Matrix:
         registry=file.images.registry,
         packages={name: _package(name, package, directory) for name, package in file.packages.items()},
         indexes=file.indexes,
-        stacks={name: _stack(name, stack, next(iter(bases))) for name, stack in file.stacks.items()},
+        stacks={
+            name: _stack(name, stack, bases[stack.base or next(iter(bases))].python)
+            for name, stack in file.stacks.items()
+        },
         issues={name: _issue(name, issue) for name, issue in file.issues.items()},
         bases=bases,
         limits=model.Limits(**file.limits.model_dump()),
         environment=file.environment,
+        devices={
+            model.Device.XPU: _gpus(file.devices.xpu, tiles=file.devices.xpu.lease == "tile"),
+            model.Device.CUDA: _gpus(file.devices.cuda),
+        },
     )
 
 
@@ -57,6 +72,10 @@ def _package(name: str, package: Package, directory: Path) -> model.Package:
             model.Device(device): tuple(indexes) for device, indexes in ((finer and finer.nightlies) or {}).items()
         },
     )
+
+
+def _gpus(given: Gpus, *, tiles: bool = False) -> model.GpuUse:
+    return model.GpuUse(use=tuple(given.use or ()), shared=given.shared, tiles=tiles, cdi=given.cdi)
 
 
 def _repository(given: str, directory: Path) -> str:
@@ -79,6 +98,10 @@ def _stack(name: str, stack: Stack, first_python: str) -> model.Stack:
         include=tuple(_included(entry, python[0]) for entry in stack.include),
         resolution=stack.resolution,
         note=stack.note,
+        runner=tuple(stack.runner),
+        job_timeout=stack.job_timeout,
+        base=stack.base,
+        prebuilt=tuple(model.Prebuilt(where=rule.where, image=rule.image) for rule in stack.prebuilt),
     )
 
 

@@ -25,8 +25,12 @@ _URL_PATH = r"(/[A-Za-z0-9._~:@!$&()*+,;=%/-]*)?"
 _QUERY = r"(\?[A-Za-z0-9._~:@!$&()*+,;=%/?-]*)?(#[A-Za-z0-9._~:@!$&()*+,;=%/?-]*)?"
 _IMAGE_TAG = r"(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?"
 _IMAGE = rf"({_HOST}/)?[a-z0-9][a-z0-9._-]*(/[a-z0-9._-]+)*{_IMAGE_TAG}"
+_RUNNER = r"[A-Za-z0-9][A-Za-z0-9._=/:+@-]{0,99}"
 _WINDOWS = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
 _VERSIONS = "versions must be strings"
+_PYTHON = r"3\.[0-9]{1,2}"
+_DOCKERFILE = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+_RESERVED = frozenset({"BASE", "STEP", "PYTHON"})
 
 
 def _name(text: str) -> str:
@@ -130,6 +134,16 @@ def _variable(text: str) -> str:
     return text
 
 
+def _base(text: str) -> str:
+    return text if re.fullmatch(_PYTHON, text) else _name(text)
+
+
+def _argument(text: str) -> str:
+    if _variable(text) in _RESERVED or text.upper().endswith("_PROXY"):
+        raise ValueError(f"{shown(text)} is given to every Dockerfile: choose another name")
+    return text
+
+
 def _url(schemes: str, *, rest: str = "") -> Scalar[str]:
     *others, last = schemes.split("|")
     words = f"{', '.join(others)} or {last}" if others else last
@@ -176,12 +190,13 @@ GitRepository = Annotated[str, Scalar(parse=_git, longest=500)]
 Link = Annotated[str, _url("https|http", rest=_QUERY)]
 Tag = Annotated[str, Scalar(parse=_tag, schema={"pattern": r"\{(version|public)\}"})]
 Image = Annotated[str, matching(_IMAGE, "the name of an image, like python:3.11-slim")]
+RunnerLabel = Annotated[str, matching(_RUNNER, "the label of a runner, like ubuntu-latest or self-hosted")]
 Registry = Annotated[str, matching(registries.PATTERN, registries.WORDS)]
 Debian = Annotated[str, matching(r"[a-z]{2,32}", "the name of a Debian suite, like bookworm")]
 Directory = Annotated[str, Scalar(parse=_filled)]
 Text = Annotated[str, Scalar(parse=_folded, longest=2000)]
 Excerpt = Annotated[str, Scalar(parse=_filled, longest=2000)]
-Python = Annotated[str, matching(r"3\.[0-9]{1,2}", 'a Python version: write it like "3.11"', wanted=_VERSIONS)]
+Python = Annotated[str, matching(_PYTHON, 'a Python version: write it like "3.11"', wanted=_VERSIONS)]
 ExactVersion = Annotated[Version, Scalar(parse=_version, wanted=_VERSIONS)]
 Specifier = Annotated[SpecifierSet, Scalar(parse=_specifier, wanted=_VERSIONS)]
 VersionKey = Annotated[str, Scalar(parse=unchanged(_version))]
@@ -191,6 +206,9 @@ Resolution = Annotated[
     Literal["as-of-release", "latest"] | datetime,
     Scalar(parse=_resolution, schema={"pattern": "^(as-of-release|latest|[0-9]{4}-[0-9]{2}-[0-9]{2})$"}),
 ]
+BaseName = Annotated[str, Scalar(parse=_base, schema={"pattern": f"^({_PYTHON}|{_NAME})$"})]
+Dockerfile = Annotated[str, matching(_DOCKERFILE, "the name of a Dockerfile, like xpu.Dockerfile")]
+Argument = Annotated[str, Scalar(parse=_argument, schema={"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"})]
 NodeId = Annotated[str, Scalar(parse=_node, schema={"pattern": f"^{_NODE}$"})]
 Variable = Annotated[str, Scalar(parse=_variable, schema={"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"})]
 VariableValue = Annotated[str, Scalar(parse=_visible, longest=2000)]

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from orchestrator.config import fields, quantities
+from orchestrator.config.devices import Devices
 from orchestrator.config.packages import DeviceName, Package, Section
 
 if TYPE_CHECKING:
@@ -21,12 +22,22 @@ FORMAT = 1
 
 
 class Base(Section):
-    """What lies below the cells of one Python."""
+    """What lies below cells of one Python."""
 
+    python: fields.Python | None = Field(
+        default=None, description="Its Python, where the base has a name of its own, like `3.12`."
+    )
     image: fields.Image = Field(description="The image to start from, e.g. `python:3.11-slim`; a digest pins it.")
     debian: fields.Debian | None = Field(
         default=None,
         description="The Debian suite whose python3 is this Python: the base where no registry answers.",
+    )
+    dockerfile: fields.Dockerfile | None = Field(
+        default=None,
+        description="A Dockerfile, of the directory of Dockerfiles, that is built on the image first: a driver.",
+    )
+    arguments: dict[fields.Argument, fields.VariableValue] = Field(
+        default={}, description="Build arguments of `dockerfile`. Not for secrets."
     )
 
 
@@ -114,7 +125,8 @@ class Axes(Section):
     __pydantic_extra__: dict[fields.PackageName, AxisVersions]
 
     python: Annotated[list[fields.Python], Field(min_length=1)] | None = Field(
-        default=None, description="The Pythons, each one of `bases`. Default: the first of `bases`."
+        default=None,
+        description="The Pythons, each one of `bases`. Default: that of `base`, else of the first base.",
     )
 
     @property
@@ -165,11 +177,32 @@ class Exclusion(Section):
         return self.__pydantic_extra__
 
 
+class Prebuilt(Section):
+    """An image that has what some cells need already: those for which every condition holds."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, fields.Specifier]
+
+    image: fields.Image = Field(description="The image; a digest pins it. Its own Python and packages are used.")
+
+    @property
+    def where(self) -> dict[str, SpecifierSet]:
+        """The conditions: axis to versions."""
+        return self.__pydantic_extra__
+
+
 class Stack(Section):
     """A small matrix: a device, its axes, and the rules that tie packages together."""
 
     device: DeviceName = Field(description="What the probes compute on; chooses the indexes and the passthrough.")
     note: fields.Text | None = Field(default=None, description="A sentence for people, shown with the stack.")
+    base: fields.BaseName | None = Field(
+        default=None, description="One of `bases`, below all its cells. Default: the base of each cell's Python."
+    )
+    prebuilt: list[Prebuilt] = Field(
+        default=[],
+        description="Images that have the packages of some cells already: conditions per axis, and the image.",
+    )
     axes: Axes = Field(description="What varies: `python`, and packages by name.")
     companions: dict[fields.PackageName, Companion] = Field(
         default={}, description="Packages whose version follows an axis."
@@ -187,6 +220,12 @@ class Stack(Section):
         default="as-of-release",
         description="How everything that is not pinned is chosen: as it was when the newest pinned release came"
         " out (`as-of-release`), as it is now (`latest`), or as it was on a date (at the end of that day, UTC).",
+    )
+    runner: Annotated[list[fields.RunnerLabel], Field(min_length=1, max_length=20)] = Field(
+        default=["ubuntu-latest"], description="The labels of the CI runners that can run its cells, all of them."
+    )
+    job_timeout: quantities.Duration | None = Field(
+        default=None, description="How long a CI job with its cells may take. Default: worked out from `limits`."
     )
 
 
@@ -236,8 +275,11 @@ class File(Section):
         description="Package indexes by name (https, http or file). `default` is not declared: it is the index"
         " that the installer uses when told nothing.",
     )
-    bases: dict[fields.Python, Base] = Field(min_length=1, description="The base of every Python, like `3.11`.")
+    bases: dict[fields.BaseName, Base] = Field(
+        min_length=1, description="The base of every Python, like `3.11`, and bases that stacks name."
+    )
     limits: Limits = Field(default=Limits(), description="What one cell may use.")
+    devices: Devices = Field(default=Devices(), description="Which GPUs of a host are used, and how.")
     packages: dict[fields.PackageName, Package] = Field(description="The packages under test.", min_length=1)
     stacks: dict[fields.Name, Stack] = Field(description="The matrices to run.", min_length=1)
     issues: dict[fields.Name, Issue] = Field(default={}, description="The issues to follow.")

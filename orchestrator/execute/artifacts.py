@@ -49,6 +49,20 @@ def objection(mode: int, size: int, links: int = 1) -> str | None:
     return None
 
 
+def read_plain(path: Path) -> bytes | None:
+    """Return a plain file's content, None where there is none, it is something else, or it is too large."""
+    try:
+        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        return _read(path.name, directory)
+    except (OSError, _RefusedError):
+        return None
+    finally:
+        os.close(directory)
+
+
 def harvest_directory(path: Path) -> Harvest:
     """Read the expected files of a directory; follows no link, blocks on nothing, reads no more than allowed."""
     harvest = Harvest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import threading
 import time
@@ -9,12 +10,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from orchestrator.devices import CdiUnusableError, Passthrough, spec_directories, through_cdi
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.console import Console
-from orchestrator.execute.devices import missing
 from orchestrator.execute.docker_container import Container, reap
 from orchestrator.execute.docker_harvest import harvest_container
-from orchestrator.execute.docker_spec import PROBES, RUNNER, specify
+from orchestrator.execute.docker_spec import COMMAND, PROBES, RUNNER, specify
 from orchestrator.execute.handover import describe, hand_over
 from orchestrator.execute.ladder import LADDER, Ladder, see_through
 from orchestrator.execute.owner import owner
@@ -39,7 +40,7 @@ from orchestrator.wheels.ahead import Ahead
 from orchestrator.wheels.server import WheelServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
     from threading import Event
 
@@ -99,7 +100,7 @@ class DockerRuntime:
             self._engine,
             self._builds,
             cache=cache,
-            dockerfile=images.dockerfiles / "base.Dockerfile",
+            dockerfiles=images.dockerfiles,
             registry=self._registry,
             note=note,
         )
@@ -126,6 +127,11 @@ class DockerRuntime:
         """Find or make the base of one Python."""
         with _engine_needed():
             return self._bases.find(image, say)
+
+    def contents(self, base: Base) -> Mapping[str, str] | None:
+        """Return what a prebuilt image has installed; it is looked into once."""
+        with _engine_needed():
+            return self._bases.contents.known(base)
 
     def plan(self, locks: Sequence[tuple[Lock, Base]]) -> Plan:
         """Plan the layers of all locks together."""
@@ -160,9 +166,9 @@ class DockerRuntime:
 
     def execute(self, job: Job, step: Step, say: Callable[[str], None], cancel: Event) -> RawAttempt:
         """Run a job in a container of its own, which is gone afterwards."""
-        if (reason := missing(job.device)) is not None:
+        if (reason := job.ungranted) is not None:
             return RawAttempt(started=False, failure=reason)
-        self._reap(say)
+        self._reap(say, again=job.grant is not None and job.grant.orphaned)
         console: Console | None = None
         container: Container | None = None
         try:
@@ -171,6 +177,8 @@ class DockerRuntime:
             self._touch(step.key)
             container = Container.create(self._engine, self._spec(job, step))
             attempt = self._collect(container, _run(container, console, job, cancel, self._ladder), job)
+        except CdiUnusableError as error:
+            attempt = RawAttempt(started=False, failure=str(error))
         except ENGINE_ERRORS as error:
             attempt = RawAttempt(started=False, failure=f"the attempt could not be carried out: {brief(error)}")
         finally:
@@ -195,10 +203,10 @@ class DockerRuntime:
             self._touched.add(key)
         self._inventory.touch(key)
 
-    def _reap(self, say: Callable[[str], None]) -> None:
-        """Once in a run, remove what runs that were killed have left."""
+    def _reap(self, say: Callable[[str], None], *, again: bool) -> None:
+        """Remove what runs that were killed have left: once in a run, and where a device's last holder died."""
         with self._reaping:
-            if self._reaped:
+            if self._reaped and not again:
                 return
             self._reaped = True
             with suppress(*ENGINE_ERRORS):  # an engine in trouble is found out by what follows
@@ -227,6 +235,15 @@ class DockerRuntime:
         _describe(job)
         return self._spec(job, step).argv()
 
+    def shell(self, job: Job, step: Step, *, terminal: bool) -> tuple[str, ...]:
+        """Return the `docker run` that opens a shell, and write the description that `again` reads."""
+        _describe(job)
+        return self._spec(job, step).shell(terminal=terminal)
+
+    def again(self, job: Job, step: Step) -> str:  # noqa: ARG002 - the same in every container
+        """Return the command that `execute` gives to the container."""
+        return shlex.join(COMMAND)
+
     def recipe(self, step: Step) -> str:
         """Return the Dockerfile of the step with what it installs."""
         return self._layers.recipe(step)
@@ -253,10 +270,18 @@ class DockerRuntime:
     def _spec(self, job: Job, step: Step) -> ContainerSpec:
         return specify(
             job,
+            self._passthrough(job),
             image=reference(step.key),
             payload=self._payload,
             labels={**owner(), "io.orchestrator.cell": job.cell, "io.orchestrator.attempt": job.attempt},
         )
+
+    def _passthrough(self, job: Job) -> Passthrough:
+        """Return what the job's container gets of its device, by CDI where that is asked for."""
+        passthrough = Passthrough() if job.grant is None else job.grant.passthrough
+        if passthrough.by_cdi:
+            return through_cdi(passthrough, spec_directories(self._engine.api.info()))
+        return passthrough
 
 
 @contextmanager
@@ -288,6 +313,7 @@ def _run(container: Container, console: Console, job: Job, cancel: Event, ladder
         return RawAttempt(
             started=False,
             failure="the container does not end, not even by SIGKILL: its device or disk may be wedged",
+            survived=True,
             deadline_passed=ending.deadline_passed,
             cancelled=ending.cancelled,
             duration=duration,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docker.types import DeviceRequest, LogConfig, Mount, Ulimit
 
-from orchestrator.execute.devices import Passthrough, passthrough
+from orchestrator.devices import Passthrough
 from orchestrator.execute.environment import probe_environment, user_environment
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 PROBES, RUNNER, PAYLOAD, IN, OUT = "/probes", "/runner", "/payload", "/in", "/out"
 PYTHON = "/opt/venv/bin/python"
+COMMAND = (PYTHON, "-u", f"{PAYLOAD}/launch.py", f"{IN}/job.json", OUT)
+"""What runs a job, in its container."""
+
 HOME = "/tmp/home"  # noqa: S108 - in the container, on a file system of its own
 NOBODY = 12345
 """The user that probes run as where this process is root."""
@@ -30,6 +33,12 @@ _ULIMITS = {"core": 0, "nofile": 16384}
 """An engine that is not all-powerful cannot give more open files than it has itself: a modest, equal number."""
 
 _STOP_TIMEOUT = 30
+_SHELL = (
+    "/bin/sh",
+    "-c",
+    'mkdir -p "$HOME"; PATH=/opt/venv/bin:$PATH; export PATH; command -v bash >/dev/null && exec bash || exec sh',
+)
+"""A shell that has the locked distributions first in its path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +71,9 @@ class ContainerSpec:
         return str(created["Id"])
 
     def _config(self, api: APIClient) -> dict[str, Any]:
-        directories = [(Path(path), path) for path in self.passthrough.directories]
         mounts = [
             Mount(target=target, source=str(source), type="bind", read_only=True)
-            for source, target in (*self.mounts, *directories)
+            for source, target in (*self.mounts, *self.passthrough.directories)
         ]
         host = api.create_host_config(
             network_mode="none",
@@ -82,9 +90,9 @@ class ContainerSpec:
             init=True,
             ulimits=[Ulimit(name=name, soft=value, hard=value) for name, value in _ULIMITS.items()],
             log_config=LogConfig(type=LogConfig.types.JSON, config=dict(_LOG_OPTIONS)),
-            devices=[f"{node}:{node}:rw" for node in self.passthrough.nodes],
+            devices=[f"{source}:{target}:rw" for source, target in self.passthrough.nodes],
             group_add=[str(group) for group in self.passthrough.groups],
-            device_requests=([DeviceRequest(count=-1, capabilities=[["gpu"]])] if self.passthrough.gpus else None),
+            device_requests=_requests(self.passthrough),
         )
         config: dict[str, Any] = api.create_container_config(
             self.image,
@@ -100,9 +108,13 @@ class ContainerSpec:
         config["StopTimeout"] = _STOP_TIMEOUT
         return config
 
-    def argv(self) -> tuple[str, ...]:
+    def shell(self, *, terminal: bool) -> tuple[str, ...]:
+        """Return a command that opens a shell in such a container."""
+        return replace(self, command=_SHELL).argv("--interactive", *(["--tty"] if terminal else []))
+
+    def argv(self, *more: str) -> tuple[str, ...]:
         """Return the same as a command for people; without a name, so that it can be run again and again."""
-        mounts = [*self.mounts, *((Path(path), path) for path in self.passthrough.directories)]
+        mounts = [*self.mounts, *self.passthrough.directories]
         options = [
             "--rm",
             "--network=none",
@@ -114,8 +126,9 @@ class ContainerSpec:
             *(f"--mount={_csv('type=bind', f'src={src}', f'dst={dst}', 'readonly')}" for src, dst in mounts),
             f"--user={self.user}",
             *(f"--group-add={group}" for group in self.passthrough.groups),
-            *(f"--device={node}" for node in self.passthrough.nodes),
-            *(["--gpus=all"] if self.passthrough.gpus else []),
+            *(f"--device={source}:{target}:rw" for source, target in self.passthrough.nodes),
+            *(f"--device={name}" for name in self.passthrough.cdi),
+            *([f'--gpus="device={",".join(self.passthrough.gpus)}"'] if self.passthrough.gpus else []),
             f"--pids-limit={self.pids}",
             f"--memory={self.memory}",
             f"--memory-swap={self.memory}",
@@ -130,17 +143,22 @@ class ContainerSpec:
             "--entrypoint=",
             *(f"--env={name}={value}" for name, value in self.environment.items()),
         ]
-        return ("docker", "run", *options, self.image, *self.command)
+        return ("docker", "run", *more, *options, self.image, *self.command)
 
 
-def specify(job: Job, *, image: str, payload: Path, labels: Mapping[str, str]) -> ContainerSpec:
-    """Return the container that runs a job."""
+def specify(
+    job: Job, passthrough: Passthrough, *, image: str, payload: Path, labels: Mapping[str, str]
+) -> ContainerSpec:
+    """Return the container that runs a job with a device."""
     return ContainerSpec(
         name=f"orchestrator-{job.attempt}",
         image=image,
-        command=(PYTHON, "-u", f"{PAYLOAD}/launch.py", f"{IN}/job.json", OUT),
+        command=COMMAND,
         user=_user(),
-        environment=user_environment(HOME) | probe_environment(job.device, job.environment),
+        environment=user_environment(HOME)
+        | probe_environment(job.device, job.environment)
+        # Last: whatever a matrix says, a cell keeps to its own part of a device.
+        | dict(passthrough.environment),
         mounts=(
             (job.probes.resolve(), PROBES),
             (job.runner.resolve(), RUNNER),
@@ -150,7 +168,7 @@ def specify(job: Job, *, image: str, payload: Path, labels: Mapping[str, str]) -
         memory=job.limits.memory,
         shm=job.limits.shm,
         pids=job.limits.pids,
-        passthrough=passthrough(job.device),
+        passthrough=passthrough,
         labels=labels,
     )
 
@@ -158,6 +176,16 @@ def specify(job: Job, *, image: str, payload: Path, labels: Mapping[str, str]) -
 def _user() -> str:
     uid, gid = os.getuid(), os.getgid()
     return f"{uid}:{gid}" if uid != 0 else f"{NOBODY}:{NOBODY}"
+
+
+def _requests(passthrough: Passthrough) -> list[DeviceRequest] | None:
+    """Return what the engine is asked for: GPUs by its own driver for them, or CDI devices."""
+    requests = []
+    if passthrough.gpus:
+        requests.append(DeviceRequest(device_ids=list(passthrough.gpus), capabilities=[["gpu"]]))
+    if passthrough.cdi:
+        requests.append(DeviceRequest(driver="cdi", device_ids=list(passthrough.cdi)))
+    return requests or None
 
 
 def _csv(*fields: str) -> str:

@@ -6,12 +6,31 @@ import json
 import shutil
 from typing import TYPE_CHECKING
 
+from orchestrator.model import Device
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from orchestrator.execute.port import Job
 
 IMPORT_TIMEOUT = 120
+
+SYSTEM_PACKAGES = {
+    Device.XPU: (
+        "intel-level-zero-gpu",
+        "intel-opencl-icd",
+        "level-zero",
+        "libigc1",
+        "libigc2",
+        "libigdgmm12",
+        "libze-intel-gpu1",
+        "libze1",
+    ),
+}
+"""Debian packages that a device's libraries come from in an image, under the names of all driver releases."""
+
+TOOLKITS = {Device.XPU: "xpu", Device.CUDA: "cuda"}
+"""The word of a package's `version` module that says which toolkit it was built with."""
 
 
 def describe(job: Job, *, probes: str, runner: str) -> str:
@@ -26,6 +45,8 @@ def describe(job: Job, *, probes: str, runner: str) -> str:
             "import_timeout": IMPORT_TIMEOUT,
             "probes": probes,
             "runner": runner,
+            "system_packages": SYSTEM_PACKAGES.get(job.device, ()),
+            "toolkit": TOOLKITS.get(job.device, ""),
         },
         indent=1,
     )

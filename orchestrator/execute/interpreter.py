@@ -76,12 +76,12 @@ class Interpreters:
 def _locate(python: str, say: Callable[[str], None]) -> str:
     """Return the path of an interpreter that is here, else of one that uv downloads."""
     try:
-        return _found(python)
+        return installed(python)
     except UvError as missing:
         say(f"no Python {python} on this host; asking uv to install one")
         try:
             run_uv(["python", "install", python], timeout=_INSTALL_TIMEOUT)
-            return _found(python)
+            return installed(python)
         except UvError as error:
             raise EnvironmentUnusableError(
                 f"no Python {python} here ({_said(missing)}), and uv cannot install one ({_said(error)})",
@@ -89,9 +89,14 @@ def _locate(python: str, say: Callable[[str], None]) -> str:
             ) from error
 
 
-def _found(python: str) -> str:
+def installed(python: str, *, timeout: float = _ASK_TIMEOUT) -> str:
+    """Return the path of this host's interpreter for a Python version; nothing is downloaded.
+
+    Raises:
+        UvError: there is none.
+    """
     lines = run_uv(
-        ["python", "find", "--no-project", "--system", "--no-python-downloads", python], timeout=_ASK_TIMEOUT
+        ["python", "find", "--no-project", "--system", "--no-python-downloads", python], timeout=timeout
     )
     return lines.strip().splitlines()[-1]
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from orchestrator.devices import BACKENDS, Grant
 from orchestrator.model import BaseImage, Device, Distribution, Limits, Lock, Wheel
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Base:
     reference: str
     origin: str
     """Where it came from, in words: "local image", "pulled", "bootstrapped from Debian bookworm", …"""
+    prebuilt: bool = False
+    """Whether the packages under test are in it already: then its one step installs nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,8 @@ class Step:
     @property
     def title(self) -> str:
         """What people call it: its largest wheel, and how many more there are."""
+        if self.base.prebuilt:
+            return self.base.origin
         return title(self.wheels) or f"Python {self.base.python}"
 
 
@@ -135,11 +140,25 @@ class Job:
     environment: Mapping[str, str]
     limits: Limits
     directory: Path
+    grant: Grant | None = None
+    """What it may compute on; None until the scheduler has it."""
+
+    @property
+    def ungranted(self) -> str | None:
+        """Why it cannot be run as it is, None where it can: no GPU was given to it."""
+        if self.grant is None and BACKENDS[self.device].leased:
+            return f"no {self.device} was given to this cell"
+        return None
 
     @property
     def deadline(self) -> float:
         """Seconds after which the whole attempt is stopped, whatever it does."""
-        return 120.0 * (1 + len(self.modules)) + (self.limits.probe_timeout + 15.0) * len(self.nodeids)
+        return deadline(self.limits, modules=len(self.modules), probes=len(self.nodeids))
+
+
+def deadline(limits: Limits, *, modules: int, probes: int) -> float:
+    """Return the seconds after which an attempt is stopped that imports some packages and runs some probes."""
+    return 120.0 * (1 + modules) + (limits.probe_timeout + 15.0) * probes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +174,8 @@ class RawAttempt:
     started: bool = True
     """False where the process or container never ran: then `failure` says why, and it is infrastructure."""
     failure: str | None = None
+    survived: bool = False
+    """True where not even SIGKILL ended it: what it computed on is not to be used any more."""
     deadline_passed: bool = False
     cancelled: bool = False
     out_of_memory: bool = False
@@ -182,11 +203,15 @@ class Runtime(Protocol):
     """What a user should know about results from this runtime, one sentence each."""
 
     def base(self, image: BaseImage, say: Callable[[str], None]) -> Base:
-        """Find or make the base of one Python.
+        """Find or make what lies below cells: the base of one Python, or a prebuilt image.
 
         Raises:
             EnvironmentUnusableError: no way to get it works here; the message lists what was tried.
         """
+        ...
+
+    def contents(self, base: Base) -> Mapping[str, str] | None:
+        """Return what a prebuilt base has installed, name to version; None as long as it was never here."""
         ...
 
     def plan(self, locks: Sequence[tuple[Lock, Base]]) -> Plan:
@@ -245,6 +270,18 @@ class Runtime(Protocol):
 
         The job description that it reads is written to the job's directory.
         """
+        ...
+
+    def shell(self, job: Job, step: Step, *, terminal: bool) -> tuple[str, ...]:
+        """Return the command that opens a shell where `execute` would run the job.
+
+        `terminal` tells whether there is one; `again` is how the job is run from the shell. The job description is
+        written to the job's directory.
+        """
+        ...
+
+    def again(self, job: Job, step: Step) -> str:
+        """Return what runs the job's probes, typed into the shell."""
         ...
 
     def recipe(self, step: Step) -> str:

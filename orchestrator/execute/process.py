@@ -24,14 +24,20 @@ _CHUNK = 64 * 1024
 
 
 class ProcessGroup:
-    """A process in a session of its own; a `Target` for the ladder.
+    """A process in a session of its own; a `Target` for the ladder. `holds` are open files that it keeps open.
 
     Raises:
         OSError: it cannot be started.
     """
 
     def __init__(
-        self, argv: Sequence[str], *, environment: Mapping[str, str], directory: Path, console: Console
+        self,
+        argv: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        directory: Path,
+        console: Console,
+        holds: Sequence[int] = (),
     ) -> None:
         self._mark = f"{MARK}={secrets.token_hex(8)}"
         name, _, value = self._mark.partition("=")
@@ -44,6 +50,7 @@ class ProcessGroup:
             stderr=subprocess.STDOUT,
             bufsize=0,
             start_new_session=True,
+            pass_fds=holds,
         )
         self._reader = threading.Thread(target=self._read, args=(console,), daemon=True)
         self._reader.start()

@@ -7,8 +7,10 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from orchestrator.devices import Pool
 from orchestrator.execute.port import Job, Plan, RawAttempt, Runtime, Step, StepFailedError
 from orchestrator.execute.progress import Observer, Task, TaskKind
+from orchestrator.execute.queue import Queue, Refused
 from orchestrator.execute.retention import drop_order
 from orchestrator.planning.outlook import UNPACKED_PER_DOWNLOADED
 
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 
 TRIES = 3
 """How often what failed for a passing reason (network, engine) is tried in all."""
+
+
+_GLANCE = 0.25
+"""Seconds between two looks at devices that others have, while cells wait for one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +40,14 @@ class Unprepared:
 class Scheduler:
     """Prepares steps and executes jobs on an executor, at most `width` at a time.
 
+    A job starts once `devices` have something for it to compute on; until then it waits in the queue, not on a
+    thread, and others go first.
+
     `harvest` is called in the calling thread with every job that ended, as soon as it did, so that nothing
     measured is lost whatever happens later. `took` is told how many seconds each step took, from its thread.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it works with, and nothing else
         self,
         runtime: Runtime,
         executor: Executor,
@@ -49,6 +58,7 @@ class Scheduler:
         cancel: Event,
         backoff: Callable[[int], float] = lambda attempt: 2.0 * 4**attempt,
         took: Callable[[Step, float], None] = lambda _step, _seconds: None,
+        devices: Pool | None = None,
     ) -> None:
         self._runtime = runtime
         self._executor = executor
@@ -58,20 +68,21 @@ class Scheduler:
         self._cancel = cancel
         self._backoff = backoff
         self._took = took
+        self._devices = devices or Pool()
 
     def build(self, plan: Plan, locks: Iterable[str], failed: Callable[[Step, Unprepared], None]) -> None:
         """Prepare the environments of some locks (by digest) and keep them; `failed` hears of what cannot be."""
-        self._work(_Queue(plan, (), self._runtime, goals=tuple(locks)), lambda _job, _raw: None, failed)
+        self._work(Queue(plan, (), self._runtime, goals=tuple(locks)), lambda _job, _raw: None, failed)
 
     def run(
         self, plan: Plan, jobs: Sequence[Job], harvest: Callable[[Job, RawAttempt | Unprepared], None]
     ) -> None:
         """Prepare what the jobs need and execute them; returns when all ended, or soon after a cancel."""
-        self._work(_Queue(plan, jobs, self._runtime), harvest, lambda _step, _failure: None)
+        self._work(Queue(plan, jobs, self._runtime), harvest, lambda _step, _failure: None)
 
     def _work(
         self,
-        queue: _Queue,
+        queue: Queue,
         harvest: Callable[[Job, RawAttempt | Unprepared], None],
         failed: Callable[[Step, Unprepared], None],
     ) -> None:
@@ -80,22 +91,47 @@ class Scheduler:
         )
         self._runtime.expect(tuple(queue.steps.values()))
         active: dict[Future[RawAttempt | None], Step | Job] = {}
-        while queue.jobs or queue.building or active:
-            while not self._cancel.is_set() and len(active) < self._width:
-                item = queue.next()
-                if isinstance(item, Step) and not self._room(queue, item, waiting=bool(active)):
-                    queue.put_back(item)
-                    break
-                if item is None:
-                    break
-                active[self._submit(queue, item)] = item
-            if not active:
-                return  # cancelled
-            done, _ = wait(active, timeout=1.0, return_when=FIRST_COMPLETED)
-            for future in done:
-                self._finish(queue, active.pop(future), future, harvest, failed)
+        try:
+            while queue.jobs or queue.building or active:
+                self._fill(queue, active, harvest)
+                if not active and (self._cancel.is_set() or not queue.waits):
+                    return  # cancelled, or the last job was refused its device
+                if not active:
+                    self._cancel.wait(_GLANCE)
+                    continue
+                done, _ = wait(active, timeout=_GLANCE if queue.waits else 1.0, return_when=FIRST_COMPLETED)
+                for future in done:
+                    self._finish(queue, active.pop(future), future, harvest, failed)
+        finally:
+            self._devices.wait_no_more()
 
-    def _submit(self, queue: _Queue, item: Step | Job) -> Future[RawAttempt | None]:
+    def _fill(
+        self,
+        queue: Queue,
+        active: dict[Future[RawAttempt | None], Step | Job],
+        harvest: Callable[[Job, RawAttempt | Unprepared], None],
+    ) -> None:
+        """Start what can start, up to the width."""
+        while not self._cancel.is_set() and len(active) < self._width:
+            item = queue.next(self._devices.acquire)
+            if isinstance(item, Refused):
+                self._observer.started(_job_task(item.job))
+                harvest(item.job, RawAttempt(started=False, failure=item.reason))
+                queue.ran(item.job)
+                continue
+            if isinstance(item, Step) and not self._room(queue, item, waiting=bool(active)):
+                queue.put_back(item)
+                break
+            if item is None:
+                break
+            active[self._submit(queue, item)] = item
+        if queue.waits_elsewhere:
+            self._observer.note(f"{queue.waits_elsewhere} waits for a GPU: other runs have all of them")
+            queue.waits_elsewhere = None
+        if len(active) >= self._width:
+            self._devices.wait_no_more()  # nobody here could take one now
+
+    def _submit(self, queue: Queue, item: Step | Job) -> Future[RawAttempt | None]:
         if isinstance(item, Step):
             return self._executor.submit(self._prepare, item)
         return self._executor.submit(self._execute, item, queue.environment(item))
@@ -122,6 +158,17 @@ class Scheduler:
                 return
 
     def _execute(self, job: Job, step: Step) -> RawAttempt:
+        try:
+            raw = self._try(job, step)
+            if raw.survived and job.grant is not None:
+                self._devices.isolate(job.grant, f"{raw.failure} ({job.attempt})")
+            return raw
+        finally:
+            if job.grant is not None:
+                job.grant.release()
+
+    def _try(self, job: Job, step: Step) -> RawAttempt:
+        """Execute a job, and again where it did not even start; one that cannot be ended would do it again."""
         task = _job_task(job)
         self._observer.started(task)
 
@@ -130,7 +177,7 @@ class Scheduler:
 
         raw = self._runtime.execute(job, step, say, self._cancel)
         for attempt in range(TRIES - 1):
-            if raw.started or raw.cancelled or self._cancel.is_set():
+            if raw.started or raw.survived or raw.cancelled or self._cancel.is_set():
                 break
             pause = self._backoff(attempt)
             say(f"{raw.failure}; trying again in {pause:.0f} s")
@@ -140,7 +187,7 @@ class Scheduler:
 
     def _finish(
         self,
-        queue: _Queue,
+        queue: Queue,
         item: Step | Job,
         future: Future[RawAttempt | None],
         harvest: Callable[[Job, RawAttempt | Unprepared], None],
@@ -164,7 +211,7 @@ class Scheduler:
             queue.prepared(item)
             self._observer.finished(_step_task(item), "built", good=True)
 
-    def _room(self, queue: _Queue, step: Step, *, waiting: bool) -> bool:
+    def _room(self, queue: Queue, step: Step, *, waiting: bool) -> bool:
         """Make room for a step by dropping what no job needs any more; False means: wait for others first."""
         wanted = int(step.size * UNPACKED_PER_DOWNLOADED)
         held = self._runtime.held()
@@ -183,103 +230,6 @@ class Scheduler:
                 f"{step.title} goes about {over / 1e9:.1f} GB beyond the disk limit: all is needed"
             )
         return over <= 0 or not waiting
-
-
-class _Queue:
-    """Steps and jobs that are still to be done, and which environments exist.
-
-    `goals` are locks (by digest) whose environments are wanted without any job.
-    """
-
-    def __init__(self, plan: Plan, jobs: Sequence[Job], runtime: Runtime, goals: tuple[str, ...] = ()) -> None:
-        self._plan = plan
-        place = _depth_first(plan)
-        self.jobs = sorted(jobs, key=lambda job: place(job.lock.digest))
-        self._goals = goals
-        self._there: set[str] = set()
-        self.steps: dict[str, Step] = {}
-        for lock in (*(job.lock.digest for job in self.jobs), *sorted(goals, key=place)):
-            missing: list[Step] = []
-            for step in reversed(plan.chain(lock)):
-                if step.key in self.steps or step.key in self._there:
-                    break
-                if runtime.ready(step):
-                    self._there.add(step.key)
-                    break
-                missing.append(step)
-            self.steps.update((step.key, step) for step in reversed(missing))
-        self._waiting = dict(self.steps)
-        self._queued = list(self.jobs)
-
-    @property
-    def building(self) -> bool:
-        """Whether there is a step that can still be prepared, for its own sake."""
-        return bool(self._goals and self._waiting)
-
-    def environment(self, job: Job) -> Step:
-        return self._plan.steps[self._plan.environments[job.lock.digest]]
-
-    def next(self) -> Step | Job | None:
-        """Take the next thing that can start: a job whose environment is there, else a step on what is there."""
-        for job in self._queued:
-            if self.environment(job).key in self._there:
-                self._queued.remove(job)
-                return job
-        for step in self._waiting.values():
-            if step.parent is None or step.parent in self._there:
-                del self._waiting[step.key]
-                return step
-        return None
-
-    def put_back(self, step: Step) -> None:
-        self._waiting = {step.key: step, **self._waiting}
-
-    def prepared(self, step: Step) -> None:
-        self._there.add(step.key)
-
-    def ran(self, job: Job) -> None:
-        self.jobs.remove(job)
-
-    def failed(self, step: Step) -> list[Job]:
-        """Give up everything below a step; returns the jobs that will never run."""
-        lost = [job for job in self.jobs if step in self._plan.chain(job.lock.digest)]
-        for job in lost:
-            self.jobs.remove(job)
-            self._queued.remove(job)
-        self._goals = tuple(lock for lock in self._goals if step not in self._plan.chain(lock))
-        needed = self._pending()
-        self._waiting = {key: value for key, value in self._waiting.items() if key in needed}
-        return lost
-
-    def needed(self) -> set[str]:
-        """Return what pending jobs stand on, and what is still to be made or just being made."""
-        return self._pending() | (set(self.steps) - self._there)
-
-    def _pending(self) -> set[str]:
-        locks = (*(job.lock.digest for job in self.jobs), *self._goals)
-        steps = (step for lock in locks for step in self._plan.chain(lock))
-        return {key for step in steps for key in (step.key, step.base.digest)}
-
-
-def _depth_first(plan: Plan) -> Callable[[str], tuple[int, ...]]:
-    """Order locks so that those of one subtree come together, the subtrees with most to fetch first.
-
-    Together, because fewer layers are then alive at one time; the largest first, because a long build that begins
-    last leaves the other workers idle.
-    """
-    order = {key: place for place, key in enumerate(plan.steps)}
-    weight: dict[str, int] = {}
-    for step in plan.steps.values():
-        root = step
-        while root.parent is not None:
-            root = plan.steps[root.parent]
-        weight[root.key] = weight.get(root.key, 0) + step.size
-
-    def place(lock: str) -> tuple[int, ...]:
-        chain = plan.chain(lock)
-        return (-weight[chain[0].key], *(order[step.key] for step in chain))
-
-    return place
 
 
 def _step_task(step: Step) -> Task:

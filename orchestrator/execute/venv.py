@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.artifacts import harvest_directory
 from orchestrator.execute.console import Console
-from orchestrator.execute.devices import missing
 from orchestrator.execute.environment import probe_environment, user_environment
 from orchestrator.execute.environments import Environments
 from orchestrator.execute.handover import describe, hand_over
@@ -61,7 +62,16 @@ class VenvRuntime:
 
     def base(self, image: BaseImage, say: Callable[[str], None]) -> Base:
         """Find the interpreter of one Python."""
+        if image.prebuilt:
+            raise EnvironmentUnusableError(
+                f"{image.image} is a prebuilt image, and a virtual environment cannot be one",
+                hint="use the docker runtime",
+            )
         return self._interpreters.find(image.python, say)
+
+    def contents(self, base: Base) -> Mapping[str, str] | None:  # noqa: ARG002 - no base here is prebuilt
+        """Return nothing: no base is prebuilt here."""
+        return None
 
     def plan(self, locks: Sequence[tuple[Lock, Base]]) -> Plan:
         """Plan the steps of all locks together, like layers of images."""
@@ -104,7 +114,7 @@ class VenvRuntime:
 
     def execute(self, job: Job, step: Step, say: Callable[[str], None], cancel: Event) -> RawAttempt:
         """Run a job as a process of this host, with the environment variables of a container."""
-        if (reason := missing(job.device)) is not None:
+        if (reason := job.ungranted) is not None:
             return RawAttempt(started=False, failure=reason)
         self._environments.touch(step.key)
         console: Console | None = None
@@ -133,6 +143,8 @@ class VenvRuntime:
             environment=self._variables(job, step, home),
             directory=home,
             console=console,
+            # Should this process be killed, the GPU is not free before the probes have ended.
+            holds=() if job.grant is None or job.grant.lease is None else job.grant.lease.descriptors,
         )
         try:
             ending = see_through(group, deadline=job.deadline, cancel=cancel, ladder=self._ladder)
@@ -142,7 +154,7 @@ class VenvRuntime:
         duration = time.monotonic() - start
         if status is None:
             failure = "the probes' process does not end, not even by SIGKILL: its device or disk may be wedged"
-            return RawAttempt(started=False, failure=failure, duration=duration)
+            return RawAttempt(started=False, failure=failure, survived=True, duration=duration)
         return RawAttempt(
             exit_code=status if status >= 0 else None,
             signal=-status if status < 0 else None,
@@ -170,9 +182,22 @@ class VenvRuntime:
 
     def command(self, job: Job, step: Step) -> tuple[str, ...]:
         """Return the command that `execute` runs, with its environment variables; writes what it reads."""
+        return (*self._clean_environment(job, step), *self._argv(job, step))
+
+    def shell(self, job: Job, step: Step, *, terminal: bool) -> tuple[str, ...]:
+        """Return the command that opens a shell with the environment variables of a job."""
+        kept = [f"TERM={os.environ.get('TERM', 'dumb')}"] if terminal else []
+        return (*self._clean_environment(job, step), *kept, shutil.which("bash") or "sh")
+
+    def again(self, job: Job, step: Step) -> str:
+        """Return the command that `execute` runs."""
+        return shlex.join(self._argv(job, step))
+
+    def _clean_environment(self, job: Job, step: Step) -> tuple[str, ...]:
+        """Return the beginning of a command that gets no variable of this host; writes what the payload reads."""
         _describe(job)
         variables = self._variables(job, step, Path("/tmp/home"))  # noqa: S108 - people choose their own
-        return ("env", "-i", *(f"{name}={value}" for name, value in variables.items()), *self._argv(job, step))
+        return ("env", "-i", *(f"{name}={value}" for name, value in variables.items()))
 
     def recipe(self, step: Step) -> str:
         """Return the uv commands and the requirements they read."""
@@ -205,6 +230,7 @@ class VenvRuntime:
             "TMPDIR": str(home.parent),
             **user_environment(str(home)),
             **probe_environment(job.device, job.environment),
+            **({} if job.grant is None else job.grant.confinement),
         }
 
 

@@ -72,6 +72,19 @@ AXES = 'device: cpu, axes: {torch: ["2.1.0", "2.2.0"]},\n'
 
 # What to write, and the whole message: one problem, at its place.
 MALFORMED = {
+    "runner that is a text": (
+        stack(f"{AXES}runner: ubuntu-latest"),
+        '6:13: stacks.cpu.runner: must be a list, not "ubuntu-latest"',
+    ),
+    "runner without labels": (stack(f"{AXES}runner: []"), "6:13: stacks.cpu.runner: must not be empty"),
+    "runner that is an expression": (
+        stack(AXES + 'runner: ["${{ inputs.x }}"]'),
+        '6:14: stacks.cpu.runner.0: "${{ inputs.x }}" is not the label of a runner, like ubuntu-latest or self-hosted',
+    ),
+    "job timeout without unit": (
+        stack(f"{AXES}job-timeout: 2 days"),
+        '6:18: stacks.cpu.job-timeout: "2 days" is not a duration: write 90s, 5m, 1h or a number of seconds',
+    ),
     # scalars that YAML does not read as text
     "unquoted 2.10": (
         stack("device: cpu, axes: {torch: [2.10]}"),
@@ -747,6 +760,8 @@ stacks:
     include:
       - {torch: "2.9.0", torchao: "0.14", python: "3.11"}
     resolution: 2025-01-31
+    runner: [self-hosted, "gpu=arc", linux]
+    job-timeout: 1.5h
   two:
     device: cpu
     axes: {torch: "2.8.0"}
@@ -785,6 +800,8 @@ environment: {OMP_NUM_THREADS: "1", EMPTY: ""}
     one, two = matrix.stacks.values()
     assert one.device is Device.XLA
     assert one.note == "Two lines."
+    assert (one.runner, one.job_timeout) == (("self-hosted", "gpu=arc", "linux"), 5400)
+    assert (two.runner, two.job_timeout) == (("ubuntu-latest",), None)
     assert one.python == ("3.11", "3.12")
     wide = VersionRange(specifier=SpecifierSet(">=2.1,<2.9"), patches="all", prereleases=True, yanked=True)
     assert one.axes == (

@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 
 from containers import BASE, Bench, Brief, distribution, lock, payload, prepared, quiet, wheels
+from orchestrator.devices import Grant
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.ladder import LADDER
 from orchestrator.execute.port import Runtime, Step, StepFailedError
 from orchestrator.execute.process import marked
 from orchestrator.execute.venv import VenvRuntime
-from orchestrator.model import Device, Limits
+from orchestrator.model import Device, Fingerprint, Limits
 from orchestrator.versions import Version
 from wheelhouse import Wheelhouse
 
@@ -186,10 +187,21 @@ def test_second_try_sees_nothing_of_the_first(bench):
     assert bench.runtime.execute(again, bench.step, quiet, threading.Event()).artifacts == {}
 
 
-def test_device_that_is_not_here(bench):
+def test_a_process_is_kept_to_its_gpu_whatever_host_and_matrix_say(bench, monkeypatch):
+    for name in ("ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR", "SYCL_CACHE_PERSISTENT", "NEOReadDebugKeys"):
+        monkeypatch.setenv(name, "7")
+    mark = Fingerprint(device="gpu", driver=None, system="Linux")
+    grant = Grant(fingerprint=mark, confinement={"ZE_AFFINITY_MASK": "1"})
+    told = "print({n: v for n, v in os.environ.items() if n.startswith(('ZE', 'ONEAPI', 'SYCL', 'NEO'))})"
+    raw = bench.run(told, device=Device.XPU, grant=grant, environment={"ZE_AFFINITY_MASK": "0"})
+    assert raw.log == "{'ZE_AFFINITY_MASK': '1'}\n"
+    assert bench.run(told).log == "{}\n"
+
+
+def test_a_job_that_was_given_no_device(bench):
     raw = bench.run("pass", device=Device.XPU)
     assert not raw.started
-    assert "no Intel GPU" in raw.failure
+    assert raw.failure == "no xpu was given to this cell"
 
 
 def test_environment_that_is_gone(bench):
