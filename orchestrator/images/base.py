@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,14 @@ from uv import find_uv_bin
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.execute.port import Base, StepFailedError
 from orchestrator.images.builder import Build
+from orchestrator.images.contents import Contents
 from orchestrator.images.engine import ENGINE_ERRORS, brief
 from orchestrator.images.inventory import base_reference
 from orchestrator.images.labels import STEP_LABEL, base_labels
 from orchestrator.images.memory import Memory, Remembered
 from orchestrator.images.origins import Found, OriginError, Origins
+from orchestrator.images.recipes import RecipeError, Recipes, named
+from orchestrator.images.settings import read_dockerfile
 from orchestrator.images.stream import StreamStoppedError, events
 from orchestrator.model import digest
 
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     from orchestrator.images.registry import Registry
     from orchestrator.model import BaseImage
 
-_ORIGIN = "orchestrator/origin"
 _ELF = b"\x7fELF"
 
 
@@ -43,7 +45,7 @@ class Bases:
         builds: Builds,
         *,
         cache: Path,
-        dockerfile: Path,
+        dockerfiles: Path,
         registry: Registry | None = None,
         note: Callable[[str], None] = lambda _line: None,
     ) -> None:
@@ -54,19 +56,24 @@ class Bases:
         self._origins = Origins(engine, cache)
         self._memory = Memory(cache / "bases.json")
         self._bundle = cache.parent / "bundle" / "bases"
-        self._dockerfile = dockerfile
+        self._dockerfiles = dockerfiles
+        self.contents = Contents(engine, cache / "contents")
+        self._recipes = Recipes(engine, builds, dockerfiles)
+        self._absent: dict[str, EnvironmentUnusableError] = {}
         self._images: dict[str, BaseImage] = {}
 
     def find(self, image: BaseImage, say: Callable[[str], None]) -> Base:
-        """Return the base of one Python; a remembered one without asking the engine.
+        """Return the base that an image makes; a remembered one without asking the engine.
 
         Raises:
             EnvironmentUnusableError: no way to get it works here.
         """
-        remembered = self._memory.get(image)
+        if (absent := self._absent.get(image.key)) is not None:
+            raise absent
+        remembered = self._remembered(image)
         if remembered is None:
             with self._memory.locked():
-                remembered = self._memory.get(image) or self._search(image, say)
+                remembered = self._remembered(image) or self._search(image, say)
         base = self._base(image, remembered)
         self._images[base.digest] = image
         return base
@@ -84,7 +91,7 @@ class Bases:
                 return
             if self._unpack(base, say, timeout=timeout, cancel=cancel):
                 return
-            if self._registry is None:
+            if self._registry is None or base.prebuilt:  # a registry has that already
                 self._build(base, self._again(base, say), say, timeout, cancel)
             elif not self._registry.pull(base.reference, base.digest, self._note, cancel=cancel):
                 self._build(base, self._again(base, say), say, timeout, cancel)
@@ -148,12 +155,15 @@ class Bases:
     def _ways(
         self, image: BaseImage, say: Callable[[str], None], remembered: Remembered | None = None
     ) -> list[tuple[str, Callable[[], Found]]]:
-        identity = remembered.identity if remembered else None
+        identity = (remembered.origin or remembered.identity) if remembered else None
         ways: list[tuple[str, Callable[[], Found]]] = [
             ("local", lambda: self._origins.local(image)),
             ("pulled", lambda: self._origins.pulled(image, say, identity)),
             ("bootstrapped", lambda: self._origins.bootstrapped(image, say)),
         ]
+        if image.prebuilt:
+            # Gigabytes: as long as it is only planned with, its digest is enough.
+            ways[1:] = [("asked", lambda: self._origins.asked(image))] if remembered is None else ways[1:2]
         # The way that led there before comes first; the sort keeps the order of the others.
         return sorted(ways, key=lambda way: remembered is None or way[0] != remembered.way)
 
@@ -161,32 +171,39 @@ class Bases:
         tried: list[str] = []
         for way, get in self._ways(image, say):
             try:
-                found = get()
+                found = self._recipes.applied(image, get(), say)
             except OriginError as error:
                 tried.append(str(error))
                 if way == "pulled":
                     say(str(error))
                 continue
+            except RecipeError as error:
+                tried = [str(error)]
+                break
             return self._keep(image, way, found)
-        raise EnvironmentUnusableError(
-            f"no base image for Python {image.python}: {'; '.join(tried)}",
+        what = image.title if image.prebuilt or image.dockerfile else f"base image for Python {image.python}"
+        self._absent[image.key] = EnvironmentUnusableError(
+            f"no {what}: {'; '.join(tried)}",
             hint=f"load an image with Python {image.python} as {image.image}, or use --runtime venv",
         )
+        raise self._absent[image.key]
 
     def _again(self, base: Base, say: Callable[[str], None]) -> Found:
         """Get the very image that a base was found as."""
         image = self._images.get(base.digest)
-        remembered = self._memory.get(image) if image else None
+        remembered = self._remembered(image) if image else None
         if image is None or remembered is None:
             raise StepFailedError(f"the base of Python {base.python} is not known here: ask for it first")
         tried: list[str] = []
         other: tuple[str, Found] | None = None
         for way, get in self._ways(image, say, remembered):
             try:
-                found = get()
+                found = self._recipes.applied(image, get(), say)
             except OriginError as error:
                 tried.append(str(error))
                 continue
+            except RecipeError as error:
+                raise StepFailedError(f"the base of Python {base.python} cannot be made again: {error}") from error
             if found.identity == remembered.identity:
                 return found
             other = other or (way, found)
@@ -201,37 +218,53 @@ class Bases:
 
     def _build(self, base: Base, origin: Found, say: Callable[[str], None], timeout: float, cancel: Event) -> None:
         say(f"preparing the base of Python {base.python} ({origin.words})")
-        # A name of its own for just this image: BuildKit looks ids up in a registry, other names may move.
-        name = f"{_ORIGIN}:{base.digest[:24]}"
-        self._engine.api.tag(origin.reference, _ORIGIN, base.digest[:24])
-        build = Build(
-            tag=base.reference,
-            key=base.digest,
-            dockerfile=self._dockerfile.read_text(encoding="utf-8"),
-            files={"uv": _installer()},
-            arguments={"BASE": name, "PYTHON": base.python, "STEP": base.digest},
-            labels=base_labels(base),
-        )
         try:
-            self._builds.run(build, say, timeout=timeout, cancel=cancel)
+            with named(self._engine, origin, base.digest) as below:
+                build = Build(
+                    tag=base.reference,
+                    key=base.digest,
+                    dockerfile=self._dockerfile(prebuilt=base.prebuilt),
+                    files={} if base.prebuilt else {"uv": _installer()},
+                    arguments={"BASE": below, "PYTHON": base.python, "STEP": base.digest},
+                    labels=base_labels(base),
+                )
+                self._builds.run(build, say, timeout=timeout, cancel=cancel)
         finally:
-            self._engine.api.remove_image(name)
+            if base.prebuilt and origin.pulled is not None:
+                # The prepared image holds its layers: once that is dropped, the disk has to be free again.
+                with suppress(*ENGINE_ERRORS):
+                    self._engine.api.remove_image(origin.pulled)
+
+    def _remembered(self, image: BaseImage) -> Remembered | None:
+        """Return what is known of an image, unless its Dockerfile is another one by now."""
+        remembered = self._memory.get(image)
+        return remembered if remembered and remembered.recipe == self._recipes.recipe(image) else None
 
     def _keep(self, image: BaseImage, way: str, found: Found) -> Remembered:
-        remembered = Remembered(identity=found.identity, way=way, words=found.words)
+        remembered = Remembered(
+            identity=found.identity,
+            way=way,
+            words=found.words,
+            origin=found.below,
+            recipe=self._recipes.recipe(image),
+        )
         self._memory.put(image, remembered)
         return remembered
 
     def _base(self, image: BaseImage, remembered: Remembered) -> Base:
         # The installer's version is left out: it does not run when probes do.
-        text = self._dockerfile.read_text(encoding="utf-8")
+        text = self._dockerfile(prebuilt=image.prebuilt)
         identity = digest(["base", remembered.identity, image.python, text])
         return Base(
             python=image.python,
             digest=identity,
             reference=base_reference(identity),
             origin=remembered.words,
+            prebuilt=image.prebuilt,
         )
+
+    def _dockerfile(self, *, prebuilt: bool) -> str:
+        return read_dockerfile(self._dockerfiles / ("prebuilt.Dockerfile" if prebuilt else "base.Dockerfile"))
 
 
 def _installer() -> Path:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _VARIANT = "minbase"
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _TIMEOUT = 900.0
+_UNPACKED = "debootstrap"
+_PROGRAM = "usr/sbin/debootstrap"
 _CACHES = ("var/cache/apt/archives", "var/lib/apt/lists", "var/log")
 
 
@@ -40,6 +42,16 @@ def packages(python: str) -> tuple[str, ...]:
     return "python3", "python3-venv", f"libpython{python}", "ca-certificates"
 
 
+def obstacle(cache: Path) -> str | None:
+    """Return why this host cannot make a base from Debian packages, None where it has what that takes."""
+    if os.geteuid() != 0:
+        return "making a base from Debian packages needs root"
+    there = shutil.which("debootstrap") or (cache / _UNPACKED / _PROGRAM).exists()
+    if not there and not (shutil.which("dpkg-deb") and shutil.which("apt-get")):
+        return "debootstrap is not installed, and this is no Debian-like host to get it from"
+    return None
+
+
 @contextmanager
 def bootstrapped(python: str, suite: str, cache: Path, say: Callable[[str], None]) -> Iterator[Tree]:
     """Make a Debian tree and give it, in a directory that is removed afterwards.
@@ -47,8 +59,8 @@ def bootstrapped(python: str, suite: str, cache: Path, say: Callable[[str], None
     Raises:
         BootstrapError: this host cannot, or the suite has another Python.
     """
-    if os.geteuid() != 0:
-        raise BootstrapError("making a base from Debian packages needs root")
+    if (reason := obstacle(cache)) is not None:
+        raise BootstrapError(reason)
     cache.mkdir(parents=True, exist_ok=True)
     program, environment = _debootstrap(cache)
     with tempfile.TemporaryDirectory(prefix="bootstrap-", dir=cache, ignore_cleanup_errors=True) as scratch:
@@ -80,11 +92,9 @@ def _debootstrap(cache: Path) -> tuple[str, dict[str, str]]:
     """Return the program and what it needs in its environment: installed here, or unpacked in the cache."""
     if found := shutil.which("debootstrap"):
         return found, {}
-    unpacked = cache / "debootstrap"
-    program = unpacked / "usr/sbin/debootstrap"
+    unpacked = cache / _UNPACKED
+    program = unpacked / _PROGRAM
     if not program.exists():
-        if not (shutil.which("dpkg-deb") and shutil.which("apt-get")):
-            raise BootstrapError("debootstrap is not installed, and this is no Debian-like host to get it from")
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
             _run(["apt-get", "download", "debootstrap"], {}, what="apt-get download debootstrap", cwd=scratch)
             archive = next(Path(scratch).glob("debootstrap_*.deb"), None)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from threading import Event
 
-OURS = "/opt/uv/uv"
-"""Text that every instruction of ours with a weight contains: how its cache records are recognised."""
+OURS = ("/opt/uv/uv", "/opt/orchestrator")
+"""Text of which every instruction of ours with a weight contains some: how its cache records are recognised."""
 
 _SPOOL = 8 * 1024 * 1024
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from threading import Event
 
+    from orchestrator.images.builder import Builder
     from orchestrator.images.engine import Engine
 
 _TICK = 0.2
@@ -32,6 +33,9 @@ _TRIES = 10
 _PAUSE = 0.3
 _GRACE = 10.0
 _TRIAL_TIMEOUT = 20.0
+TRIAL = "orchestrator/trial"
+"""What the images are called with which builders are tried."""
+
 _PASSED_ON = ("PATH", "HOME", "LANG", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "XDG_RUNTIME_DIR")
 
 
@@ -92,7 +96,7 @@ def own_records(records: list[dict[str, Any]], since: str) -> list[str]:
     by_id = {record["ID"]: record for record in records if not record.get("InUse")}
     own: dict[str, None] = {}
     for record in by_id.values():
-        if OURS in record.get("Description", ""):
+        if any(ours in record.get("Description", "") for ours in OURS):
             at: dict[str, Any] | None = record
             while at is not None:
                 own[at["ID"]] = None
@@ -107,20 +111,23 @@ def own_records(records: list[dict[str, Any]], since: str) -> list[str]:
     return list(own)
 
 
-def find_buildkit(engine: Engine, lock: Path) -> BuildKitBuilder | None:
-    """Return the first way of calling BuildKit that really builds something, None where none does.
+def find_buildkit(engine: Engine, lock: Path, *, cancel: Event | None = None) -> BuildKitBuilder | None:
+    """Return the first way of calling BuildKit that really builds something, None where none does or cancelled.
 
     `lock` is a file that builders of the same engine share.
     """
     lock.parent.mkdir(parents=True, exist_ok=True)
-    for command in _candidates():
+    for command in candidates():
         builder = BuildKitBuilder(engine, command, lock)
-        if _works(builder, engine):
+        if works(builder, engine, cancel=cancel):
             return builder
+        if cancel is not None and cancel.is_set():
+            break
     return None
 
 
-def _candidates() -> Iterator[tuple[str, ...]]:
+def candidates() -> Iterator[tuple[str, ...]]:
+    """Yield the ways of calling BuildKit with the docker commands on PATH."""
     seen: set[Path] = set()
     for directory in os.get_exec_path():
         found = shutil.which("docker", path=directory)
@@ -130,18 +137,23 @@ def _candidates() -> Iterator[tuple[str, ...]]:
             yield (found, "buildx", "build", "--load")
 
 
-def _works(builder: BuildKitBuilder, engine: Engine) -> bool:
+def works(builder: Builder, engine: Engine, *, cancel: Event | None = None) -> bool:
     """Build an image of nothing and remove it again: version numbers do not tell, trying does."""
-    tag = f"orchestrator/trial:{os.getpid()}-{threading.get_ident()}"
+    tag = f"{TRIAL}:{trial_prefix()}{threading.get_ident()}"
     trial = Build(tag=tag, key="trial", dockerfile="FROM scratch\nLABEL io.orchestrator.tool=trial\n")
     try:
-        builder.build(trial, line=lambda _: None, timeout=_TRIAL_TIMEOUT, cancel=threading.Event())
+        builder.build(trial, line=lambda _: None, timeout=_TRIAL_TIMEOUT, cancel=cancel or threading.Event())
         return engine.image(tag) is not None
     except (BuildError, *ENGINE_ERRORS):
         return False
     finally:
         with suppress(*ENGINE_ERRORS):  # there is none where the trial failed
             engine.api.remove_image(tag)
+
+
+def trial_prefix() -> str:
+    """Return how the tags begin with which this process tries builders."""
+    return f"{os.getpid()}-"
 
 
 def _environment() -> dict[str, str]:

@@ -27,13 +27,16 @@ DEFAULT_ENDPOINT = "unix:///var/run/docker.sock"
 
 
 def connect(timeout: float) -> APIClient:
-    """Return a client for the engine that DOCKER_HOST names, else the local one.
+    """Return a client for the engine that DOCKER_HOST names, else the local one; one of `ENGINE_ERRORS` if not.
 
     Docker's own contexts are passed over on purpose: the endpoint must not change between two calls of a run,
     and the command line client is told the same one.
     """
     _knock(timeout)
-    return APIClient(version="auto", timeout=timeout, **kwargs_from_env())  # type: ignore[arg-type]
+    try:
+        return APIClient(version="auto", timeout=timeout, **kwargs_from_env())  # type: ignore[arg-type]
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DockerException(f"it does not answer like an engine ({type(error).__name__}: {error})") from None
 
 
 def _knock(timeout: float) -> None:
@@ -83,7 +86,7 @@ class Engine:
         if reason := unreachable(clients):
             raise EnvironmentUnusableError(
                 reason,
-                hint="start Docker, set DOCKER_HOST, join the group that owns its socket, or use --runtime venv",
+                hint="`orchestrator doctor` says what to do; --runtime venv does without an engine",
             )
 
     @property

@@ -25,6 +25,7 @@ _CONFLICT = 409
 _LAYER = "orchestrator/layer"
 _BASE = "orchestrator/base"
 BOOTSTRAPPED = "orchestrator/bootstrap"
+RECIPE = "orchestrator/recipe"
 
 
 class Inventory:
@@ -56,9 +57,10 @@ class Inventory:
         bases = {image["Labels"][STEP_LABEL] for image in images if not _is_layer(image["Labels"])}
         if bases == {key} and gone:
             # What bases are made of goes with the last of them; it is made again when one is needed.
-            for image in self._engine.api.images(BOOTSTRAPPED):
-                for tag in image["RepoTags"] or ():
-                    self._remove(tag)
+            for made in (RECIPE, BOOTSTRAPPED):
+                for image in self._engine.api.images(made):
+                    for tag in image["RepoTags"] or ():
+                        self._remove(tag)
         return gone
 
     def _remove(self, name: str) -> bool:

@@ -11,6 +11,7 @@ from orchestrator.execute.port import StepFailedError
 from orchestrator.images.builder import Build, BuildError
 from orchestrator.images.inventory import reference
 from orchestrator.images.labels import step_labels
+from orchestrator.images.settings import read_dockerfile
 from orchestrator.wheels.requirements import carries_credentials, indexed, named, requirements
 from orchestrator.wheels.trouble import is_disk
 
@@ -34,6 +35,7 @@ _NOTHING = "context/.nothing"
 """So that there is a directory, whatever else is in it."""
 
 _WHEELS = PurePosixPath("/tmp/build/wheels")  # noqa: S108 - inside the image that is built
+_AS_IT_IS = "ARG BASE\nFROM ${BASE}\n"
 _CERTIFICATES = "context/certificates.pem"
 
 
@@ -70,7 +72,7 @@ class Layers:
     @property
     def dockerfile(self) -> str:
         """The text of the Dockerfile that every layer is built with."""
-        return self._dockerfile.read_text(encoding="utf-8")
+        return read_dockerfile(self._dockerfile)
 
     @property
     def served(self) -> bool:
@@ -88,6 +90,11 @@ class Layers:
             StepFailedError: it could not be built.
         """
         if self.ready(step):
+            return
+        if step.base.prebuilt:
+            self._bases.ensure(step.base, say, timeout=timeout, cancel=cancel)
+            self._bases.contents.read(step.base)
+            self._builds.run(as_it_is(step), say, timeout=timeout, cancel=cancel)
             return
         if self._registry is not None and self._registry.pull(
             reference(step.key), step.key, self._note, cancel=cancel
@@ -158,12 +165,25 @@ class Layers:
 
     def recipe(self, step: Step) -> str:
         """Return the Dockerfile, what it is built on, and what it installs."""
+        if step.base.prebuilt:
+            return f"# {step.base.origin}, as it is: prebuilt.Dockerfile adds where results go\n{_AS_IT_IS}"
         return (
             f"# docker build --build-arg BASE={below(step)} --build-arg STEP={step.key}"
             ' --build-arg REQUIREMENTS="$(cat requirements.txt)" --build-arg LOCKED="$(cat locked.txt)"'
             f" --tag {reference(step.key)} .\n"
             f"{self.dockerfile}\n# requirements.txt\n{requirements(step)}\n# locked.txt\n{named(step)}"
         )
+
+
+def as_it_is(step: Step) -> Build:
+    """Return the build that gives a prepared prebuilt image the name and labels of a step, and adds nothing."""
+    return Build(
+        tag=reference(step.key),
+        key=step.key,
+        dockerfile=_AS_IT_IS,
+        arguments={"BASE": below(step)},
+        labels=step_labels(step),
+    )
 
 
 def _otherwise(error: StepFailedError) -> bool:

@@ -27,6 +27,10 @@ class Remembered:
     way: str
     words: str
     when: str = ""
+    origin: str = ""
+    """Where a Dockerfile of the matrix was built on another image: what that is by content."""
+    recipe: str = ""
+    """The digest of that Dockerfile with its arguments."""
 
 
 class Memory:
@@ -44,7 +48,7 @@ class Memory:
 
     def get(self, image: BaseImage) -> Remembered | None:
         """Return what is known of an image."""
-        entry = self._read().get(_key(image))
+        entry = self._read().get(image.key)
         try:
             return Remembered(**entry) if entry is not None else None
         except TypeError:  # written by another version of this program
@@ -54,7 +58,7 @@ class Memory:
         """Keep what was found; the file is replaced at once or not at all."""
         entries = self._read()
         when = datetime.now(UTC).isoformat(timespec="seconds")
-        entries[_key(image)] = asdict(remembered) | {"when": when}
+        entries[image.key] = asdict(remembered) | {"when": when}
         write_atomic(self._path, json.dumps(entries, indent=1, sort_keys=True).encode())
 
     def _read(self) -> dict[str, dict[str, str]]:
@@ -63,7 +67,3 @@ class Memory:
         except (OSError, ValueError):  # not there yet, or damaged: found again then
             return {}
         return entries if isinstance(entries, dict) else {}
-
-
-def _key(image: BaseImage) -> str:
-    return f"{image.image} {image.python} {image.debian or '-'}"

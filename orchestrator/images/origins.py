@@ -40,6 +40,10 @@ class Found:
     identity: str
     reference: str
     words: str
+    below: str = ""
+    """Where a Dockerfile of the matrix was built on another image: what that is by content."""
+    pulled: str | None = None
+    """The name that it was pulled under just now."""
 
 
 class Origins:
@@ -54,7 +58,30 @@ class Origins:
         found = self._engine.image(image.image)
         if found is None:
             raise OriginError(f"no local image {image.image}")
-        return Found(identity=_identity(found), reference=found["Id"], words=f"local image {image.image}")
+        return Found(
+            identity=_identity(found, image.image), reference=found["Id"], words=f"local image {image.image}"
+        )
+
+    def asked(self, image: BaseImage) -> Found:
+        """Take what the registry says that the image is, without pulling it; a digest needs no asking."""
+        name = image.image
+        if "@" in name:
+            return Found(identity=name.partition("@")[2], reference="", words=f"image {name}")
+
+        def call(client: APIClient) -> Iterator[Any]:
+            yield client.inspect_distribution(name)  # type: ignore[no-untyped-call]
+
+        try:
+            with closing(events(self._engine, call, timeout=PULL_STALL)) as stream:
+                told = next(stream)
+            identity = str(told["Descriptor"]["digest"])
+        except StreamStoppedError as error:
+            raise OriginError(f"its registry does not tell what {name} is: {error}") from error
+        except ENGINE_ERRORS as error:
+            raise OriginError(f"its registry does not tell what {name} is: {brief(error)}") from error
+        except (KeyError, TypeError) as error:
+            raise OriginError(f"its registry does not tell what {name} is") from error
+        return Found(identity=identity, reference="", words=f"image {name}")
 
     def pulled(self, image: BaseImage, say: Callable[[str], None], identity: str | None = None) -> Found:
         """Pull the image from its registry, by digest where one is remembered."""
@@ -79,7 +106,9 @@ class Origins:
         found = self._engine.image(name)
         if found is None:
             raise OriginError(f"{name} was pulled, but the engine does not have it")
-        return Found(identity=_identity(found), reference=found["Id"], words=f"pulled {image.image}")
+        return Found(
+            identity=_identity(found, name), reference=found["Id"], words=f"pulled {image.image}", pulled=name
+        )
 
     def bootstrapped(self, image: BaseImage, say: Callable[[str], None]) -> Found:
         """Make the image from Debian packages, or take the one that was made so before."""
@@ -116,9 +145,18 @@ class Origins:
             raise OriginError(f"tar ended with exit status {tar.returncode}")
 
 
-def _identity(inspected: dict[str, Any]) -> str:
-    """The registry's digest where there is one: the same on every machine; else the engine's id."""
-    digests = sorted(inspected.get("RepoDigests") or ())
+def _identity(inspected: dict[str, Any], name: str) -> str:
+    """The registry's digest where there is one: the same on every machine; else the engine's id.
+
+    An image may have come under several names, with a digest for each.
+    """
+    repository = _split(name)[0]
+    digests = sorted(
+        inspected.get("RepoDigests") or (), key=lambda one: (not one.startswith(f"{repository}@"), one)
+    )
+    wanted = name.partition("@")[2]
+    if wanted and any(one.endswith(f"@{wanted}") for one in digests):
+        return wanted
     return str(digests[0].rpartition("@")[2] if digests else inspected["Id"])
 
 

@@ -276,5 +276,4 @@ def _kept(path: Path) -> Lock | str | None:
 
 def _stands(distribution: Distribution) -> bool:
     """Tell whether a wheel that was built here is still here; what comes from an index always can be had again."""
-    parts = urlsplit(distribution.url)
-    return distribution.index != FROM_GIT or parts.scheme != "file" or Path(url2pathname(parts.path)).is_file()
+    return distribution.index != FROM_GIT or Path(url2pathname(urlsplit(distribution.url).path)).is_file()
