@@ -80,7 +80,8 @@ def cell_at(
     ordered = {name: versions[name] for name in names}
     newer = {name: (before or {}).get(name) or _next_release(version) for name, version in ordered.items()}
     cell = _cell(stack, python, ordered, newer)
-    return replace(cell, commits=dict(commits or {}))
+    # What is built of a commit is in no image.
+    return replace(cell, commits=dict(commits or {}), prebuilt=None if commits else cell.prebuilt)
 
 
 def _next_release(version: Version) -> Version:
@@ -113,6 +114,7 @@ def _cell(
         requires=requires,
         requirements=stack.requirements,
         excluded=excluded,
+        prebuilt=_prebuilt(stack, python, versions),
     )
 
 
@@ -137,6 +139,15 @@ def _exclusion(stack: Stack, python: str, versions: Mapping[str, Version]) -> st
     for rule in stack.exclude:
         if all(allows(specifier, values[axis]) for axis, specifier in rule.where.items()):
             return rule.reason
+    return None
+
+
+def _prebuilt(stack: Stack, python: str, versions: Mapping[str, Version]) -> str | None:
+    """Return the first prebuilt image whose conditions hold."""
+    values = {"python": Version(python), **versions}
+    for rule in stack.prebuilt:
+        if all(allows(specifier, values[axis]) for axis, specifier in rule.where.items()):
+            return rule.image
     return None
 
 

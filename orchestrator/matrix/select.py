@@ -28,6 +28,20 @@ class Selection:
     stacks: tuple[str, ...] = ()
 
 
+def find(cells: Iterable[Cell], name: str) -> Cell:
+    """Return the cell of an id.
+
+    Raises:
+        ConfigError: there is none, with the nearest one.
+    """
+    named = {cell.id: cell for cell in cells}
+    if name in named:
+        return named[name]
+    near = difflib.get_close_matches(name, named, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "`orchestrator list --all` shows every cell"
+    raise ConfigError(f"there is no cell {name!r}", hint=hint)
+
+
 def select(matrix: Matrix, cells: Sequence[Cell], selection: Selection) -> tuple[Cell, ...]:
     """Return the selected cells, in order; excluded cells and cells no issue asks about are never selected.
 

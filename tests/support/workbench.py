@@ -61,6 +61,10 @@ class Locksmith:
             for cell in cells
         )
 
+    def resolve_one(self, cell: Cell) -> LockedCell | Unresolvable:
+        (found,) = self.resolve([cell])
+        return found
+
 
 def lock(cell: Cell) -> Lock:
     wheels = (
@@ -97,6 +101,9 @@ class Memory:
 
     def base(self, image: object, say: object) -> Base:
         return Base(python="3.11", digest="base", reference="base", origin="memory")
+
+    def contents(self, base: Base) -> Mapping[str, str] | None:
+        return None
 
     def plan(self, locks: Sequence[tuple[Lock, Base]]) -> Plan:
         steps = {
@@ -159,7 +166,13 @@ class Memory:
         pass
 
     def command(self, job: Job, step: Step) -> tuple[str, ...]:
-        return ()
+        return ("run", job.cell, *job.nodeids)
+
+    def shell(self, job: Job, step: Step, *, terminal: bool) -> tuple[str, ...]:
+        return ("shell", job.cell)
+
+    def again(self, job: Job, step: Step) -> str:
+        return "again"
 
     def recipe(self, step: Step) -> str:
         return ""
