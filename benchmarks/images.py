@@ -139,7 +139,7 @@ class Bench:
         """Make the base that both ways stand on, before any clock starts; returns its name."""
         matrix = load(path)
         cache = self.store / "cache" / "docker"
-        bases = Bases(self.engine, self.builds, cache=cache, dockerfile=ROOT / "images" / "base.Dockerfile")
+        bases = Bases(self.engine, self.builds, cache=cache, dockerfiles=ROOT / "images")
         base = bases.find(matrix.bases["3.11"], lambda _line: None)
         bases.ensure(base, lambda _line: None, timeout=1800, cancel=threading.Event())
         return base.reference

@@ -86,17 +86,17 @@ def _write(shop: Workshop, seen: Prospect, target: Path) -> Bundled:
     (bundle / _MANIFEST).unlink(missing_ok=True)
     tag_cache(target / STORE)
     _copy_project(shop.matrix, target)
-    distinct = {d.wheel: d for one in seen.selected for d in one.lock.distributions}
+    distinct = {d.wheel: d for one in seen.selected for d in one.lock.installs}
     hashes = {d.sha256 for d in distinct.values()}
     size = _copy_wheels(shop, distinct.values(), bundle / "wheels")
     _drop((bundle / "wheels").glob("??/*/*"), lambda path: path.suffix == ".whl" and path.parent.name in hashes)
-    bases = shop.bases(one.cell.python for one in seen.selected)
-    for python, base in bases.items():
-        shop.observer.phase(f"the base and the runner of Python {python}")
+    bases = {base.digest: base for base in shop.bases(one.cell for one in seen.selected).values()}
+    for base in bases.values():
+        shop.observer.phase(f"the base and the runner of Python {base.python}")
         shop.runtime.export(base, bundle / "bases", shop.matrix.limits, shop.cancel)
-        source = prepare_runner(shop.store.root / "cache", python)
+        source = prepare_runner(shop.store.root / "cache", base.python)
         shutil.copytree(source, cache / "runner" / source.name, dirs_exist_ok=True)
-    needed = {base.digest for base in bases.values()}
+    needed = set(bases)
     _drop((bundle / "bases").glob("*"), lambda path: path.suffix == ".tar" and path.stem in needed)
     _copy_locks(shop.store.root / "cache" / "locks", cache / "locks", hashes)
     _copy_caches(shop.store.root / "cache", cache)
@@ -239,7 +239,7 @@ def _copy_locks(source: Path, target: Path, hashes: Collection[str]) -> None:
 
 def _copy_caches(source: Path, target: Path) -> None:
     """Copy what answers without an index or an engine: pages, and which bases were found."""
-    for pattern in ("index/*.json", "docker/bases.json"):
+    for pattern in ("index/*.json", "docker/bases.json", "docker/contents/*.json"):
         for path in source.glob(pattern):
             copy = target / path.relative_to(source)
             copy.parent.mkdir(parents=True, exist_ok=True)

@@ -39,8 +39,8 @@ def building(shop: Workshop, one: Known, plan: Plan) -> float:
 def run_seconds(field: Field) -> float:
     """Return how long one run of a cell's probes may take, from what the runs so far took."""
     durations = [
-        sum(result.duration or 0.0 for result in attempt.values())
+        sum(result.duration or 0.0 for result in attempt.results.values())
         for one in field.known.values()
-        for attempt in one.attempts.values()
+        for attempt in one.attempts
     ]
     return statistics.fmean(durations) + 1.0 if durations else RUN_SECONDS

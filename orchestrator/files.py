@@ -5,16 +5,23 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Replace a file's content in one step that survives a crash; makes the directory where it is missing."""
+def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Replace a file's content in one step that survives a crash; makes the directory where it is missing.
+
+    Pieces are written as they come.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            file.writelines([data] if isinstance(data, bytes) else data)
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(0o644)

@@ -184,6 +184,8 @@ def _sides(field: Field, series: Series, transition: Transition) -> tuple[Locked
     old, new = (field.locked.get(cells[version]) for version in (transition.after, transition.version))
     if not isinstance(old, LockedCell) or not isinstance(new, LockedCell):
         return None
+    if old.lock.prebuilt is not None or new.lock.prebuilt is not None:
+        return None  # what an image has cannot be mixed with what another has
     return (old, new) if transition.kind is Kind.INTRODUCED else (new, old)
 
 

@@ -6,7 +6,7 @@ import uuid
 from collections import Counter
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -20,11 +20,13 @@ from orchestrator.matrix import Selection
 from orchestrator.model import (
     Attempt,
     Cell,
+    Fingerprint,
     Lock,
     LockedCell,
+    Origin,
     Outcome,
 )
-from orchestrator.results import ReuseKeys, blanket, classify, imports
+from orchestrator.results import ReuseKeys, blanket, classify, imports, runtime_versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,6 +90,7 @@ def measure(shop: Workshop, options: Options, wanted: Sequence[Wanted], plan: Pl
             observer=shop.observer,
             cancel=shop.cancel,
             took=shop.took,
+            devices=shop.devices,
         )
         scheduler.run(plan, jobs, harvest)
 
@@ -117,29 +120,35 @@ def job_for(shop: Workshop, cell: Cell, lock: Lock, probes: tuple[str, ...], att
 
 def _attempt(shop: Workshop, job: Job, raw: RawAttempt | Unprepared, base: Base) -> Attempt:
     """Classify what came of a job; what could not be built is an outcome like any other."""
-    now = datetime.now(UTC)
+    duration = 0.0 if isinstance(raw, Unprepared) else raw.duration
+    origin = Origin(
+        attempt=job.attempt,
+        runtime=shop.runtime.name,
+        base=base.digest,
+        started=datetime.now(UTC) - timedelta(seconds=duration),
+        duration=duration,
+        fingerprint=_fingerprint(shop, job, raw),
+    )
     if isinstance(raw, Unprepared):
         outcome = Outcome.INFRA if raw.transient else Outcome.BUILD_FAILED
         reason = f"{raw.reason}\n{raw.log}" if raw.log else raw.reason
         return Attempt(
-            id=job.attempt,
             cell=job.cell,
-            runtime=shop.runtime.name,
-            base=base.digest,
-            started=now,
-            duration=0.0,
+            origin=origin,
             imports=(),
             results=tuple(blanket(job.nodeids, outcome, reason).values()),
         )
     return Attempt(
-        id=job.attempt,
         cell=job.cell,
-        runtime=shop.runtime.name,
-        base=base.digest,
-        started=now - timedelta(seconds=raw.duration),
-        duration=raw.duration,
+        origin=origin,
         imports=imports(raw),
         results=classify(raw, attempt=job.attempt, nodeids=job.nodeids),
         exit_code=raw.exit_code,
         note=raw.failure,
     )
+
+
+def _fingerprint(shop: Workshop, job: Job, raw: RawAttempt | Unprepared) -> Fingerprint:
+    """Return what a job computed on, with the device's libraries that its payload found."""
+    mark = job.grant.fingerprint if job.grant is not None else shop.devices.fingerprint(job.device)
+    return mark if isinstance(raw, Unprepared) else replace(mark, runtime=runtime_versions(raw))

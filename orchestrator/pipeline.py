@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from orchestrator.adaptive import Search, seek
 from orchestrator.errors import NothingSelectedError
 from orchestrator.hybrids import with_causes
-from orchestrator.knowledge import Field, survey
+from orchestrator.knowledge import Field, survey, with_contents
 from orchestrator.matrix import Selection, expand, select
 from orchestrator.measure import Options, measure, plan_for
 from orchestrator.model import (
     Cell,
+    Lock,
     LockedCell,
     Matrix,
     Provenance,
     Report,
     Searched,
-    Unresolvable,
     digest,
 )
 from orchestrator.pinpoint import answer
@@ -81,15 +81,22 @@ def conclude(
     prior: Prior | None = None,
 ) -> Report:
     """Answer for all cells of a field; `everything` is all cells of the matrix."""
-    provenance = Provenance(
+    field = with_contents(shop, field)
+    locks = (one.lock for one in field.locked.values() if isinstance(one, LockedCell))
+    notices = (*shop.runtime.notices, *shop.devices.notices, *lock_warnings(locks))
+    measured = field.measured(shop.matrix)
+    return answer(shop.matrix, measured, provenance(shop, started), notices, everything, searched, prior)
+
+
+def provenance(shop: Workshop, started: datetime) -> Provenance:
+    """Return where results come from that are measured here."""
+    return Provenance(
         tool=f"matrix-orchestrator {installed('matrix-orchestrator')}",
         matrix=digest(shop.matrix.path.read_text(encoding="utf-8-sig")),
         started=started,
         runtime=shop.runtime.name,
         host=f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} CPUs",
     )
-    notices = (*shop.runtime.notices, *_warnings(field.locked.values()))
-    return answer(shop.matrix, field.measured(shop.matrix), provenance, notices, everything, searched, prior)
 
 
 def _measure(
@@ -115,7 +122,7 @@ def choose(matrix: Matrix, cells: Sequence[Cell], selection: Selection) -> tuple
     return tuple(cell for cell in cells if cell.id in chosen or (cell.excluded and cell.stack in stacks))
 
 
-def _warnings(locked: Iterable[LockedCell | Unresolvable]) -> tuple[str, ...]:
-    """Return every warning of the locks once, with how many cells it concerns."""
-    counts = Counter(warning for one in locked if isinstance(one, LockedCell) for warning in one.lock.warnings)
+def lock_warnings(locks: Iterable[Lock]) -> tuple[str, ...]:
+    """Return every warning of the cells' locks once, with how many cells it concerns."""
+    counts = Counter(warning for lock in locks for warning in lock.warnings)
     return tuple(f"{warning} ({count} cells)" for warning, count in counts.items())

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from orchestrator.errors import NothingSelectedError
-from orchestrator.execute.devices import missing
 from orchestrator.execute.port import Plan
 from orchestrator.matrix import Selection, expand, select
 from orchestrator.model import LockedCell, Unresolvable
@@ -36,10 +35,10 @@ def prospect(shop: Workshop, selection: Selection) -> Prospect:
     """
     everything = expand(shop.matrix, axis_versions(shop.matrix, shop.resolver.pages))
     chosen = select(shop.matrix, everything, selection)
-    impossible = {cell.id: why for cell in chosen if (why := missing(cell.device)) is not None}
+    impossible = {cell.id: why for cell in chosen if (why := shop.devices.missing(cell.device)) is not None}
     here = [cell for cell in chosen if cell.id not in impossible]
     shop.observer.phase(f"resolving {len(here)} cells")
-    answers = shop.resolver.resolve(here)
+    answers = shop.resolve(here)
     selected = tuple(one for one in answers if isinstance(one, LockedCell))
     impossible |= {one.cell.id: one.reason for one in answers if isinstance(one, Unresolvable)}
     if not selected:

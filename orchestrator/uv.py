@@ -60,7 +60,8 @@ def run_uv(
         try:
             process = subprocess.Popen(
                 [find_uv_bin(), *arguments],
-                env={**variables, "UV_NO_PROGRESS": "1", "NO_COLOR": "1"},
+                # A narrow terminal of the user's would break what it says in the middle.
+                env={**variables, "UV_NO_PROGRESS": "1", "NO_COLOR": "1", "COLUMNS": "10000"},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

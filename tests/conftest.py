@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -26,3 +27,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("engine") and isinstance(item, pytest.Function):
             item.fixturenames.insert(0, "engine")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Give one process of `-n` the engine, for its tests look at all that is there; else keep files whole."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByEngineOrFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "engine" if file in with_engine else file
+
+    with_engine = {
+        path.relative_to(config.rootpath).as_posix()
+        for path in Path(__file__).parent.rglob("test_*.py")
+        if "mark.engine" in path.read_text(encoding="utf-8")
+    }
+    return ByEngineOrFile(config, log)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from answers import answers
 from builders import axis, matrix, stack
 from orchestrator.bundle import Bundled, bundled, write_bundle
 from orchestrator.cli.workshop import open_workshop
@@ -103,8 +104,8 @@ class Project:
         done = self.run(cwd, "run", "matrix.yaml", "--report", f"json:{report}")
         assert done.returncode == 0, done.stderr
         told = json.loads(report.read_text(encoding="utf-8"))
-        assert told.pop("run")["runtime"] == "venv"
-        return told
+        assert told["run"]["runtime"] == "venv"
+        return answers(told)
 
     def names(self) -> set[str]:
         """Return the wheels in the bundle."""

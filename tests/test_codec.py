@@ -81,6 +81,8 @@ def test_the_json_form_is_the_plain_one() -> None:
             }
         ],
         "warnings": [],
+        "base": None,
+        "prebuilt": None,
     }
 
 

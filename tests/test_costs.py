@@ -33,8 +33,8 @@ def test_the_time_of_a_run_is_learnt(tmp_path):
     one, field = made(tmp_path, {"a": never, "b": never}, VERSIONS[:2])
     assert costs.run_seconds(field) == costs.RUN_SECONDS
     ran(one, field, "1.0")
-    (attempt,) = field.known[one.cell("1.0")].attempts.values()
-    assert costs.run_seconds(field) == sum(result.duration for result in attempt.values()) + 1.0
+    (attempt,) = field.known[one.cell("1.0")].attempts
+    assert costs.run_seconds(field) == sum(result.duration for result in attempt.results.values()) + 1.0
 
 
 def test_what_has_to_be_built_from_source_costs_more(tmp_path):

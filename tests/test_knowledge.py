@@ -12,7 +12,7 @@ from orchestrator.execute.port import Base
 from orchestrator.knowledge import Field, Known, probes_of, settle, survey
 from orchestrator.matrix import Selection, expand
 from orchestrator.measure import Options, measure, plan_for
-from orchestrator.model import Attempt, Import, LockedCell, Outcome, ProbeResult, Unresolvable, Verdict
+from orchestrator.model import Attempt, Import, LockedCell, Origin, Outcome, ProbeResult, Unresolvable, Verdict
 from workbench import bench, lock
 
 ONE, TWO = "t.py::one", "t.py::two"
@@ -30,20 +30,13 @@ def result(probe, outcome, signature=None, message=None):
 
 
 def attempt(name, *results, cell=FIRST, seen=()):
-    return Attempt(
-        id=name,
-        cell=cell.id,
-        runtime="fake",
-        base="base",
-        started=datetime(2026, 1, 1, tzinfo=UTC),
-        duration=1.0,
-        imports=seen,
-        results=results,
-    )
+    started = datetime(2026, 1, 1, tzinfo=UTC)
+    origin = Origin(attempt=name, runtime="fake", base="base", started=started, duration=1.0)
+    return Attempt(cell=cell.id, origin=origin, imports=seen, results=results)
 
 
 def known(*attempts, cell=FIRST, probes=(ONE, TWO)):
-    one = Known(cell=cell, lock=lock(cell), base=BASE, probes=probes, attempts={}, imports={})
+    one = Known(cell=cell, lock=lock(cell), base=BASE, probes=probes, attempts=[])
     for each in attempts:
         one.learn(each)
     return one
@@ -75,7 +68,7 @@ def test_the_newest_result_of_each_probe_counts_and_every_attempt_is_kept():
         ONE: Outcome.CRASH,
         TWO: Outcome.FAIL,
     }
-    assert list(one.attempts) == ["a", "b"]
+    assert [each.origin.attempt for each in one.attempts] == ["a", "b"]
 
 
 def test_imports_are_those_that_were_seen_last():
@@ -108,8 +101,8 @@ def test_every_attempt_that_ran_all_probes_of_an_issue_is_a_run():
         attempt("c", result(ONE, Outcome.PASS), result(TWO, Outcome.PASS)),
     )
     found = judged(field(one))
-    assert [each.verdict for each in found.runs["both"]] == [Verdict.GOOD, Verdict.GOOD]
-    assert [each.verdict for each in found.runs["single"]] == [Verdict.GOOD, Verdict.BAD, Verdict.GOOD]
+    assert [each.verdict for each in found.judged("both")] == [Verdict.GOOD, Verdict.GOOD]
+    assert [each.verdict for each in found.judged("single")] == [Verdict.GOOD, Verdict.BAD, Verdict.GOOD]
     assert {name: each.verdict for name, each in found.judgements.items()} == {
         "both": Verdict.GOOD,
         "single": Verdict.GOOD,
@@ -118,8 +111,8 @@ def test_every_attempt_that_ran_all_probes_of_an_issue_is_a_run():
 
 def test_probes_that_only_ran_apart_are_judged_together():
     one = known(attempt("a", result(ONE, Outcome.PASS)), attempt("b", result(TWO, Outcome.FAIL, "ValueError: no")))
-    (run,) = judged(field(one)).runs["both"]
-    assert (run.verdict, run.signature) == (Verdict.BAD, "ValueError: no")
+    (run,) = judged(field(one)).judged("both")
+    assert (run.verdict, run.signature, run.attempt, run.duration) == (Verdict.BAD, "ValueError: no", None, 2.0)
 
 
 def test_a_run_that_tells_nothing_hides_none_that_does():
@@ -128,7 +121,7 @@ def test_a_run_that_tells_nothing_hides_none_that_does():
         attempt("b", result(ONE, Outcome.ERROR), result(TWO, Outcome.ERROR)),
     )
     found = judged(field(one))
-    assert [each.outcome for each in found.runs["single"]] == [Outcome.FAIL]
+    assert [each.outcome for each in found.judged("single")] == [Outcome.FAIL]
     assert found.judgements["both"].verdict is Verdict.BAD
 
 
@@ -137,7 +130,7 @@ def test_where_no_run_tells_anything_that_is_what_is_known():
         attempt("a", result(ONE, Outcome.ERROR), result(TWO, Outcome.ERROR)),
         attempt("b", result(ONE, Outcome.ABSENT), result(TWO, Outcome.ABSENT, "lib.api")),
     )
-    (run,) = judged(field(one)).runs["single"]
+    (run,) = judged(field(one)).judged("single")
     assert (run.outcome, run.verdict, run.signature) == (Outcome.ABSENT, Verdict.UNKNOWN, "lib.api")
 
 
@@ -146,6 +139,8 @@ def test_a_measured_cell_has_its_lock_and_commits():
     one = known(attempt("a", result(ONE, Outcome.PASS), result(TWO, Outcome.PASS), seen=(seen,)))
     found = judged(field(one))
     assert (found.lock, found.git_versions, found.reason, found.log) == (one.lock, {"lib": "aaaa"}, None, ())
+    assert found.origin == one.attempts[0].origin
+    assert {each.attempt for each in found.judgements.values()} == {"a"}
 
 
 def test_a_cell_whose_device_is_not_here_says_so():
@@ -231,9 +226,8 @@ def test_attempts_are_recalled_from_the_store_each_as_it_was(tmp_path):
     again = survey(made.shop, Selection(), made.cells)
     (recalled,) = again.known.values()
     assert recalled.attempts == cell.attempts
-    assert list(recalled.attempts) == list(cell.attempts)
     assert recalled.imports == cell.imports
     (found,) = again.measured(made.shop.matrix)
-    assert [each.verdict for each in found.runs["i"]] == [Verdict.GOOD, Verdict.BAD, Verdict.GOOD]
-    assert [each.verdict for each in found.runs["j"]] == [Verdict.BAD] * 3
+    assert [each.verdict for each in found.judged("i")] == [Verdict.GOOD, Verdict.BAD, Verdict.GOOD]
+    assert [each.verdict for each in found.judged("j")] == [Verdict.BAD] * 3
     assert found == one.measured(made.shop.matrix)[0]

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.codec import from_json, to_json
 from orchestrator.config import load
-from orchestrator.matrix import Selection, expand, select
+from orchestrator.matrix import Selection, ci_jobs, expand, select
 from orchestrator.model import Device
 
 ROOT = Path(__file__).parents[1]
@@ -44,3 +45,14 @@ def test_ipex_is_paired_with_the_torch_that_it_needs():
 def test_torch_never_comes_from_an_index_that_anybody_may_publish_to_where_a_device_build_is_meant():
     for name in ("torch", "torchao", "ipex"):
         assert "default" not in MATRIX.packages[name].candidates(Device.XPU)
+
+
+def test_it_goes_into_what_a_shard_leaves_and_comes_out_the_same():
+    assert from_json(type(MATRIX), to_json(MATRIX)) == MATRIX
+
+
+def test_cells_for_gpus_are_on_runners_of_their_own():
+    jobs = ci_jobs(MATRIX, expand(MATRIX), Selection(), 12)
+    assert sum(job.cells for job in jobs) == len(expand(MATRIX))
+    for job in jobs:
+        assert ("xpu" in job.runner) == ("-xpu" in job.name.partition(":")[0])

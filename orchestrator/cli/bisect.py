@@ -101,7 +101,7 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
         open_workshop(given, matrix, observer, cancel) as shop,
     ):
         report = bisect(shop, Options(selection=selection, width=width), search, question)
-    save(shop.store.root, report)
+    report = save(shop.store.root, report)
     write_reports(report, reports, out)
     click.echo(sentence(report, question), err=True)
     if cancel.is_set():

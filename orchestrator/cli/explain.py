@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.options import runtime_options, store_option
-from orchestrator.errors import ConfigError
+from orchestrator.cli.options import cell_argument, matrix_and_cell, runtime_options, store_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,54 +19,40 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("target", nargs=-1, required=True, metavar="[MATRIX] CELL")
+@cell_argument
 @runtime_options
 @store_option
 def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the options say
     """Say why CELL exists or not, what is locked in it, how it is built, and the exact command that runs it."""
-    from pathlib import Path  # noqa: PLC0415
-
     from orchestrator.cli.workshop import open_workshop  # noqa: PLC0415
     from orchestrator.config import load  # noqa: PLC0415
     from orchestrator.execute.progress import Silent  # noqa: PLC0415
 
-    *files, name = given["target"]
-    if len(files) > 1:
-        raise click.UsageError("expected [MATRIX] CELL")
-    matrix = load(Path(files[0] if files else "matrix.yaml"))
+    path, name = matrix_and_cell(given["target"])
+    matrix = load(path)
     with open_workshop(given, matrix, Silent()) as shop:
         for line in _explain(shop, name):
             click.echo(line)
 
 
 def _explain(shop: Workshop, name: str) -> Iterator[str]:
-    from orchestrator.execute.devices import missing  # noqa: PLC0415
-    from orchestrator.matrix import expand  # noqa: PLC0415
+    from orchestrator.matrix import expand, find  # noqa: PLC0415
     from orchestrator.model import Unresolvable  # noqa: PLC0415
     from orchestrator.resolve import axis_versions  # noqa: PLC0415
 
     cells = expand(shop.matrix, axis_versions(shop.matrix, shop.resolver.pages))
-    cell = _find(cells, name)
+    cell = find(cells, name)
     yield from _existence(shop.matrix, cell)
     if cell.excluded is not None:
         return
-    if (reason := missing(shop.matrix.stacks[cell.stack].device)) is not None:
+    if (reason := shop.devices.missing(shop.matrix.stacks[cell.stack].device)) is not None:
         yield f"not run on this host: {reason}"
-    locked = shop.resolver.resolve_one(cell)
+    (locked,) = shop.resolve([cell])
     if isinstance(locked, Unresolvable):
         yield f"{'not resolved' if locked.transient else 'unresolvable'}: {locked.reason}"
         return
     yield from _lock(locked)
     yield from _making(shop, cells, locked)
-
-
-def _find(cells: Sequence[Cell], name: str) -> Cell:
-    for cell in cells:
-        if cell.id == name:
-            return cell
-    near = difflib.get_close_matches(name, [cell.id for cell in cells], n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "`orchestrator list --all` shows every cell"
-    raise ConfigError(f"there is no cell {name!r}", hint=hint)
 
 
 def _existence(matrix: Matrix, cell: Cell) -> Iterator[str]:
@@ -110,6 +95,7 @@ def _making(shop: Workshop, cells: Sequence[Cell], locked: LockedCell) -> Iterat
         yield from (f"  {line}" for line in shop.runtime.recipe(step).rstrip().splitlines())
     probes = probes_of(shop.matrix, locked.cell, Selection())
     job = job_for(shop, locked.cell, locked.lock, probes, attempt=f"{locked.cell.id}-explained")
+    job = replace(job, grant=shop.devices.preview(locked.cell.device))
     yield "command:"
     yield f"  {shlex.join(shop.runtime.command(job, chain[-1]))}"
 

@@ -23,23 +23,43 @@ if TYPE_CHECKING:
 @selection_options
 @click.option("--all", "everything", is_flag=True, help="Also the cells that are excluded or not selected.")
 @click.option(
-    "--format", "format_", type=click.Choice(["table", "ids", "json"]), default="table", show_default=True
+    "--format",
+    "format_",
+    type=click.Choice(["table", "ids", "json", "github"]),
+    default="table",
+    show_default=True,
+    help="github: shards as the jobs of a workflow, a line for $GITHUB_OUTPUT.",
+)
+@click.option(
+    "--max-jobs",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="With --format github: into how many shards the cells are divided at most.  [default: 256]",
 )
 @store_option
 def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the options say
     """List the cells of MATRIX that a run would measure."""
     from orchestrator.config import load  # noqa: PLC0415
     from orchestrator.errors import NothingSelectedError  # noqa: PLC0415
-    from orchestrator.matrix import expand, select  # noqa: PLC0415
+    from orchestrator.matrix import MAX_JOBS, ci_jobs, expand, github_output, select  # noqa: PLC0415
 
+    as_jobs = given["format_"] == "github"
+    if not as_jobs and given["max_jobs"] is not None:
+        raise click.UsageError("--max-jobs is for --format github")
+    if as_jobs and given["everything"]:
+        raise click.UsageError("--all is for lists of cells: there are no jobs for those that are not run")
     matrix = load(given["matrix"])
     cells = expand(matrix, _axis_versions(matrix, given["store"].absolute() / "cache"))
-    chosen = select(matrix, cells, selection_of(given))
+    selection = selection_of(given)
+    chosen = select(matrix, cells, selection)
     shown = cells if given["everything"] else chosen
     if not shown:
         raise NothingSelectedError(
             "no cell is selected", hint="`orchestrator list --all` shows every cell and why"
         )
+    if as_jobs:
+        click.echo(github_output(ci_jobs(matrix, chosen, selection, given["max_jobs"] or MAX_JOBS)))
+        return
     click.echo(_render(given["format_"], matrix, shown, {cell.id for cell in chosen}))
 
 

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestrator.matrix import Selection
+from orchestrator.report import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from orchestrator.adaptive import Search
     from orchestrator.pinpoint.prior import Noise
 
 matrix_argument = click.argument("matrix", type=click.Path(path_type=Path), default="matrix.yaml")
+
+cell_argument = click.argument("target", nargs=-1, required=True, metavar="[MATRIX] CELL")
 
 store_option = click.option(
     "--store",
@@ -65,7 +68,7 @@ report_option = click.option(
     "reports",
     multiple=True,
     metavar="FORMAT[:FILE]",
-    help="text, markdown or json; to standard output or to a file. May be repeated; default: text.",
+    help=f"{', '.join(FORMATS)}; to standard output or to a file. May be repeated; default: text.",
 )
 color_option = click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True
@@ -171,6 +174,18 @@ def _noise(text: str) -> tuple[Noise, ...]:
             f"{text!r} is neither 'unknown' nor 'none' nor a rate between 0 and 45%", param_hint="--flakes"
         )
     return (Noise(false_fail=rate, false_pass=rate),)
+
+
+def matrix_and_cell(target: Sequence[str]) -> tuple[Path, str]:
+    """Return what `cell_argument` was given: the path of a matrix, by default matrix.yaml, and the id of a cell.
+
+    Raises:
+        click.UsageError: it was given more.
+    """
+    *files, name = target
+    if len(files) > 1:
+        raise click.UsageError("expected [MATRIX] CELL")
+    return Path(files[0] if files else "matrix.yaml"), name
 
 
 def width_of(text: str) -> int:

@@ -17,6 +17,7 @@ from orchestrator.cli.options import (
     selection_of,
     width_of,
 )
+from orchestrator.cli.sharding import measure_shard, output_option, shard_of, shard_option
 from orchestrator.errors import InterruptedRunError
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     help="Run every cell, only those that the answers need, or whichever costs less.",
 )
 @search_options
+@shard_option
+@output_option
 @report_option
 @color_option
 def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the options say
@@ -51,8 +54,11 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
     from orchestrator.config import load  # noqa: PLC0415
 
     width = width_of(given["jobs"])
+    shard = shard_of(given)
     matrix = load(given["matrix"])
     search = search_of(given, always=given["mode"] == "adaptive")
+    if shard is not None:
+        click.get_current_context().exit(measure_shard(given, matrix, shard, search.prior, width))
 
     from orchestrator.cli.board import board  # noqa: PLC0415
     from orchestrator.cli.console import consoles  # noqa: PLC0415
@@ -73,7 +79,7 @@ def command(**given: Any) -> None:  # noqa: ANN401 - click passes what the optio
     ):
         options = Options(selection=selection_of(given), width=width, rerun=rerun)
         report = run(shop, options, None if given["mode"] == "exhaustive" else search, search.prior)
-    save(shop.store.root, report)
+    report = save(shop.store.root, report)
     write_reports(report, reports, out)
     if cancel.is_set():
         raise InterruptedRunError(

@@ -31,6 +31,7 @@ def open_workshop(
         EnvironmentUnusableError: docker was asked for and no engine answers.
     """
     from orchestrator.bundle import bundled  # noqa: PLC0415
+    from orchestrator.devices import Pool  # noqa: PLC0415
     from orchestrator.errors import ConfigError  # noqa: PLC0415
     from orchestrator.pace import Pace  # noqa: PLC0415
     from orchestrator.resolve import Resolver  # noqa: PLC0415
@@ -56,6 +57,8 @@ def open_workshop(
             observer=observer,
             cancel=cancel or threading.Event(),
             pace=Pace(cache / "pace.json", runtime.name),
+            # Containers open a GPU with a group that the engine gives them, processes as this user.
+            devices=Pool(matrix.devices, direct=runtime.name == "venv"),
         )
         yield shop
         runtime.finish(observer.phase, shop.cancel)

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,7 +34,7 @@ IMPORT = r"""
 import importlib, importlib.metadata, json, os, sys, traceback
 
 sys.path[:] = [entry for entry in sys.path if entry]
-package, name, descriptor = sys.argv[1], sys.argv[2], int(sys.argv[3])
+package, name, descriptor, toolkit = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 
 
 def first(*readers):
@@ -68,6 +69,8 @@ else:
         lambda: importlib.metadata.version(name),
     )
     report["git_version"] = first(lambda: git_version(module))
+    # What a build was made for: torch.version.xpu is the oneAPI release that it brings.
+    report["toolkit"] = first(lambda: toolkit and getattr(importlib.import_module(name + ".version"), toolkit))
 sys.stdout.flush()
 os.write(descriptor, json.dumps(report).encode())
 # A crash of the library's own clean-up at exit is not a failed import.
@@ -84,9 +87,23 @@ def main(argv: list[str]) -> int:
     pins = check_pins(job["pins"])
     fit = all(pin["found"] == pin["wanted"] for pin in pins)
     modules = job["modules"] if fit else []
-    imports = [try_import(package, module, job["import_timeout"]) for package, module in modules]
+    toolkit = job.get("toolkit", "")
+    runtime = system_versions(job.get("system_packages", []))
+    imports = []
+    for package, module in modules:
+        seen = try_import(package, module, job["import_timeout"], toolkit)
+        found = seen.pop("toolkit")
+        if found:
+            runtime[f"{module}.version.{toolkit}"] = found
+        imports.append(seen)
     fit = fit and not any(seen["error"] for seen in imports)
-    preflight = {"attempt": job["attempt"], "python": sys.version.split()[0], "pins": pins, "imports": imports}
+    preflight = {
+        "attempt": job["attempt"],
+        "python": sys.version.split()[0],
+        "pins": pins,
+        "imports": imports,
+        "runtime": runtime,
+    }
     write_json(out / "preflight.json", preflight)
     status = run_pytest(job, Path(argv[1]).absolute(), out) if fit else PREFLIGHT_FAILED
     session = {
@@ -136,11 +153,29 @@ def _suffix(match: re.Match[str]) -> str:
     return letters.get(match[1], match[1]) + (match[2] or "0")
 
 
-def try_import(package: str, module: str, timeout: float) -> dict[str, str | None]:
+def system_versions(packages: list[str]) -> dict[str, str]:
+    """Return the versions of those Debian packages that are installed; none where this is no Debian."""
+    query = shutil.which("dpkg-query")
+    if query is None or not packages:
+        return {}
+    # It fails where it does not know one of them, and tells of the others all the same.
+    shown = subprocess.run(
+        [query, "-W", "-f", "${db:Status-Status}\t${Package}\t${Version}\n", *packages],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        timeout=60,
+        check=False,
+    )
+    lines = [line.split("\t") for line in shown.stdout.decode("utf-8", "replace").splitlines()]
+    return {line[1]: line[2] for line in lines if line[0] == "installed"}
+
+
+def try_import(package: str, module: str, timeout: float, toolkit: str = "") -> dict[str, str | None]:
     """Import a module in a process of its own and return what that came to."""
     reader, writer = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-c", IMPORT, package, module, str(writer)],
+        [sys.executable, "-c", IMPORT, package, module, str(writer), toolkit],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -162,7 +197,13 @@ def try_import(package: str, module: str, timeout: float) -> dict[str, str | Non
         process.wait()
     text = output.text()
     sys.stderr.write(f"[import] {module}\n{text}")
-    seen: dict[str, str | None] = {"package": package, "version": None, "git_version": None, "error": None}
+    seen: dict[str, str | None] = {
+        "package": package,
+        "version": None,
+        "git_version": None,
+        "error": None,
+        "toolkit": None,
+    }
     try:
         seen.update(json.loads(answer.text()))
     except ValueError:  # it never came to write its answer

@@ -45,8 +45,8 @@ def groups(locks: Sequence[tuple[Lock, Base]]) -> list[Group]:
         parted[base.digest, lock.platform][key] = lock
         bases[base.digest] = min(base, bases.get(base.digest, base), key=_naming)
         if key not in wheels:
-            wheels[key] = [found.wheel for found in lock.distributions]
-        for wheel, found in zip(wheels[key], lock.distributions, strict=True):
+            wheels[key] = [found.wheel for found in lock.installs]
+        for wheel, found in zip(wheels[key], lock.installs, strict=True):
             other = known.setdefault(wheel, found)
             if other is not found:
                 known[wheel] = min(found, other, key=_preference)

@@ -15,18 +15,22 @@ _NETWORK = re.compile(
     | http\ status\ server\ error\ \(5\d\d | http\ status\ client\ error\ \((408|425|429)
     | \b(500|502|503|504)\ (internal\ server\ error|bad\ gateway|service\ unavailable|gateway\ time-?out)
     | \b429\ too\ many\ requests | readtimeouterror | newconnectionerror
+    | temporary\ failure\ resolving | could\ not\ connect\ to | cannot\ initiate\ the\ connection  # apt
     | failed\ to\ create\ endpoint  # the engine's own network
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 _CERTIFICATE = re.compile(
     r"invalid peer certificate|unknownissuer|certificate verify failed|unable to get local issuer"
-    r"|self[- ]signed certificate|certificate signed by unknown authority",
+    r"|self[- ]signed certificate|certificate signed by unknown authority"
+    r"|certificate verification failed|no system certificates available",  # apt
     re.IGNORECASE,
 )
 _PERMANENT = re.compile(
     r"no matching distribution|no solution found|resolutionimpossible|hash mismatch|no space left on device"
-    r"|http status client error \((401|403|404|410)",
+    r"|http status client error \((401|403|404|410)"
+    r"|unable to locate package|does not have a release file|\b404\s+not found"
+    r"|version '[^']*' for '[^']*' was not found",  # apt
     re.IGNORECASE,
 )
 _CAUSE = re.compile(r"(caused by:|cause:|╰─▶|├─▶)\s*", re.IGNORECASE)
@@ -36,7 +40,7 @@ _INSTRUCTION = re.compile(r"executor failed running \[.*\]: (.+)")
 _FRAME = re.compile(r"-+$|> \[\d+/\d+\] |(ERROR: )?executor failed running \[|(DONE|CACHED)\b|sha256:[0-9a-f]{64}")
 """What BuildKit prints around the output of an instruction."""
 
-_STARTS = ("error:", "\N{MULTIPLICATION SIGN}")
+_STARTS = ("error:", "\N{MULTIPLICATION SIGN}", "E: ")
 _DISK = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
 
 
@@ -64,7 +68,7 @@ def complaint(output: str) -> str | None:
     if start is None:
         instruction = next((match[1] for line in reversed(lines) if (match := _INSTRUCTION.match(line))), None)
         return None if instruction is None or instruction.startswith("exit code") else instruction
-    said = [lines[start].removeprefix(_STARTS[0]).removeprefix(_STARTS[1]).strip()]
+    said = [next(lines[start].removeprefix(s) for s in _STARTS if lines[start].startswith(s)).strip()]
     for line in lines[start + 1 :]:
         if not (cause := _CAUSE.match(line)):
             break

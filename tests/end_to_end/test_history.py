@@ -218,3 +218,60 @@ def test_the_command_that_explain_prints_can_be_run(project, runtime, first_run)
     again = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert again.returncode == 1, again.stderr
     assert "3 failed" in again.stdout
+
+
+def test_a_cell_is_repeated_by_hand(project, runtime, first_run):
+    """Its exit status is the probes' own, and nothing is recorded."""
+    store, _ = first_run
+    options = ("--runtime", runtime, "--store", str(store))
+    results = sorted(path.read_bytes() for path in (store / "results").rglob("*.jsonl"))
+    bad = orchestrator("repro", "tiny-py3.11-tinylib1.5", "--issue", "introduced", "--run", *options, cwd=project)
+    assert bad.returncode == 1, bad.stderr
+    assert "broken since somebody" in bad.stdout
+    assert "1 failed" in bad.stdout
+    good = orchestrator("repro", "tiny-py3.11-tinylib1.4", "--issue", "introduced", "--run", *options, cwd=project)
+    assert good.returncode == 0, good.stderr + good.stdout
+    printed = orchestrator("repro", "tiny-py3.11-tinylib1.4", "--issue", "introduced", *options, cwd=project)
+    assert printed.stdout in good.stderr
+    assert sorted(path.read_bytes() for path in (store / "results").rglob("*.jsonl")) == results
+
+
+def test_a_shell_has_what_is_locked(project, runtime, first_run):
+    store, _ = first_run
+    command = [sys.executable, "-m", "orchestrator", "shell", "tiny-py3.11-tinylib1.5"]
+    done = subprocess.run(
+        [*command, "--runtime", runtime, "--store", str(store)],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "SECRET_TOKEN": "hidden"},
+        input="python -c 'import tinylib; print(tinylib.__version__)'\nenv\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout.splitlines()[0] == "1.5", done.stderr
+    assert "SECRET_TOKEN" not in done.stdout
+    assert "the probes run again with: " in done.stderr
+
+
+def test_what_is_known_is_shown_compared_and_told_over_time(project, runtime, first_run):
+    store, _ = first_run
+    (name,) = (path.stem for path in sorted((store / "runs").glob("*.json"))[:1])
+    shown = orchestrator("show", "tiny-py3.11-tinylib1.5", name, "--store", str(store), cwd=project)
+    assert shown.returncode == 0, shown.stderr
+    assert f"runtime {runtime}" in shown.stdout
+    assert "RuntimeError: broken since somebody" in shown.stdout
+    assert "[probe] test_tiny.py::test_introduced" in Path(shown.stderr.split(": ", 1)[1].strip()).read_text()
+    issue = orchestrator("show", "introduced", name, "--store", str(store), cwd=project)
+    assert "1.5 (after 1.4)" in issue.stdout
+    assert "repro tiny-py3.11-tinylib1.5 --issue introduced --run" in issue.stdout
+    pasted = orchestrator("show", "introduced", name, "--store", str(store), "--format", "issue", cwd=project)
+    assert "def test_introduced" in pasted.stdout, pasted.stderr
+    same = orchestrator("compare", name, name, "--store", str(store), cwd=project)
+    assert (same.returncode, same.stdout.endswith("nothing changed\n")) == (0, True)
+    told = orchestrator("history", "introduced", "--store", str(store), cwd=project)
+    assert told.returncode == 0, told.stderr
+    assert "1.5 (after" in told.stdout  # in a narrow terminal the column is wrapped
+    missing = orchestrator("show", "introducd", name, "--store", str(store), cwd=project)
+    assert missing.returncode == 2
+    assert "hint: did you mean 'introduced'?" in missing.stderr

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import history
+from answers import answers
 from orchestrator.images import Engine, Inventory, reference
 from orchestrator.images.inventory import base_reference
 from registry_server import RegistryServer, free_port, need_registry
@@ -164,7 +165,7 @@ class Run:
     @property
     def answers(self) -> dict[str, object]:
         """The report without what is about the run itself: when, on what, and what the runtime has to say."""
-        return {key: value for key, value in self.report.items() if key not in ("run", "notices")}
+        return answers(self.report)
 
     @property
     def said_of_versions(self) -> dict[str, object]:

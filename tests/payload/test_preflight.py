@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import itertools
 import json
+import os
 import runpy
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from orchestrator.execute.runner import PAYLOAD
 from orchestrator.model import Import, Outcome
-from orchestrator.results import imports
+from orchestrator.results import imports, runtime_versions
 from orchestrator.versions import Version
 
 if TYPE_CHECKING:
@@ -46,6 +47,34 @@ def importing(session: Callable[..., Session], tmp_path: Path) -> Callable[..., 
         return session(PROBE, [NODEID], modules=unique, environment={"PYTHONPATH": str(tmp_path / "site")}, **job)
 
     return make
+
+
+def test_the_libraries_of_a_device_are_recorded(
+    importing: Callable[..., Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = tmp_path / "bin/dpkg-query"
+    query.parent.mkdir()
+    # As the real one: what it does not know it complains about, what was removed it still knows.
+    answer = r"installed\tlibze1\t1.20.2\nnot-installed\tlevel-zero\t\nconfig-files\tlibigc1\t1.0\n"
+    query.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\nprintf "{answer}"\necho none >&2\nexit 1\n')
+    query.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{query.parent}:{os.environ['PATH']}")
+    made = importing(
+        {
+            "torchlike/__init__.py": "",
+            "torchlike/version.py": "xpu = '20250004'\ncuda = None",
+            "plain.py": "",
+        },
+        system_packages=["libze1", "level-zero", "libigc1"],
+        toolkit="xpu",
+    )
+    assert runtime_versions(made.run()) == {"libze1": "1.20.2", "torchlike.version.xpu": "20250004"}
+    assert (tmp_path / "asked").read_text().split()[-3:] == ["libze1", "level-zero", "libigc1"]
+
+
+def test_nothing_is_looked_up_for_a_processor(importing: Callable[..., Session]) -> None:
+    made = importing({"torchlike/__init__.py": "", "torchlike/version.py": "cuda = '12.6'"})
+    assert runtime_versions(made.run()) == {}
 
 
 def test_versions_and_commits_are_recorded(importing: Callable[..., Session]) -> None:

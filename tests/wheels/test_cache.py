@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
+import json
 import os
 import random
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orchestrator.codec import to_json
 from orchestrator.model import Distribution
 from orchestrator.versions import Version
 from orchestrator.wheels.cache import WheelCache
@@ -21,6 +26,7 @@ from orchestrator.wheels.download import BLOCK, FetchError, Patience
 from orchestrator.wheels.shelf import Shelf
 from upstream import Mood, Upstream, until
 
+ROOT = Path(__file__).parents[2]
 QUICK = Patience(connect=2.0, read=20.0, tries=3, pause=0.001, longest_pause=0.01)
 PLENTY = 1 << 30
 NEVER = threading.Event()
@@ -130,36 +136,43 @@ def test_many_threads_one_download(up, make):
     assert cache.downloaded == 3 * BLOCK
 
 
-def _fetch_in_process(root, one, pipe):
-    cache = WheelCache(root, limit=PLENTY, patience=QUICK)
-    pipe.send("ready")
-    pipe.recv()
-    pipe.send((str(cache.fetch(one, threading.Event())), cache.downloaded))
+FETCH = """
+import json, sys, threading
+from pathlib import Path
+from orchestrator.codec import from_json
+from orchestrator.model import Distribution
+from orchestrator.wheels.cache import WheelCache
+root, wheel = sys.argv[1:]
+cache = WheelCache(Path(root), limit=1 << 30)
+print("ready", flush=True)
+input()
+path = cache.fetch(from_json(Distribution, json.loads(wheel)), threading.Event())
+print(json.dumps([str(path), cache.downloaded]))
+"""
 
 
 def test_two_processes_one_download(up, make, tmp_path):
     gate = threading.Event()
     one = wheel(up, 1, 3 * BLOCK, Mood(cut=BLOCK, gate=gate))
-    spawn = multiprocessing.get_context("spawn")
-    ends = [spawn.Pipe() for _ in range(2)]
-    processes = [
-        spawn.Process(target=_fetch_in_process, args=(tmp_path / "cache", one, there)) for _, there in ends
-    ]
-    for process in processes:
-        process.start()
-    for here, _ in ends:
-        assert here.recv() == "ready"
-        here.send("go")
-    until(lambda: up.asked)
-    gate.set()
-    answers = [here.recv() for here, _ in ends]
-    for process in processes:
-        process.join()
-        assert process.exitcode == 0
-        process.close()
-    for here, there in ends:
-        here.close()
-        there.close()
+    command = [sys.executable, "-c", FETCH, str(tmp_path / "cache"), json.dumps(to_json(one))]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with ExitStack() as opened:
+        processes = [
+            opened.enter_context(
+                subprocess.Popen(
+                    command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                )
+            )
+            for _ in range(2)
+        ]
+        for process in processes:
+            assert process.stdout.readline() == "ready\n"
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        until(lambda: up.asked)
+        gate.set()
+        answers = [json.loads(process.communicate(timeout=60)[0]) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
     assert len(up.asked) == 1
     assert len({path for path, _ in answers}) == 1
     assert sorted(downloaded for _, downloaded in answers) == [0, 3 * BLOCK]
