@@ -86,7 +86,7 @@ class Engine:
         if reason := unreachable(clients):
             raise EnvironmentUnusableError(
                 reason,
-                hint="`orchestrator doctor` says what to do; --runtime venv does without an engine",
+                hint="start Docker or set DOCKER_HOST (`orchestrator doctor` says more); --runtime venv does without",
             )
 
     @property

@@ -217,7 +217,7 @@ def _clean(project):
 def base_of(project: Project) -> str | None:
     """Return the digest of the base that the runs of this project stood on, once there was one."""
     for attempt in project.directory.glob("store-classic/attempts/*/attempt.json"):
-        return json.loads(attempt.read_text(encoding="utf-8"))["base"]
+        return json.loads(attempt.read_text(encoding="utf-8"))["origin"]["base"]
     return None
 
 
