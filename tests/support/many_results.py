@@ -18,6 +18,7 @@ from orchestrator.matrix import expand
 from orchestrator.model import (
     Attempt,
     Axis,
+    BaseImage,
     Fingerprint,
     Import,
     LockedCell,
@@ -142,7 +143,7 @@ def _matrix(results: int, root: Path) -> Matrix:
             for number in range(PROBES)
         ),
         root=root.with_suffix(".project"),
-        bases={one: one for one in python},
+        bases={one: BaseImage(python=one, image=f"python:{one}-slim", debian=None) for one in python},
     )
     repository = "https://github.com/example"
     packages = {
