@@ -86,7 +86,7 @@ class Engine:
         if reason := unreachable(clients):
             raise EnvironmentUnusableError(
                 reason,
-                hint="start Docker or set DOCKER_HOST (`orchestrator doctor` says more); --runtime venv does without",
+                hint="start Docker or set DOCKER_HOST (see `orchestrator doctor`); --runtime venv does without",
             )
 
     @property
