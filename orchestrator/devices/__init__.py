@@ -7,6 +7,7 @@ from orchestrator.devices.leases import shared_directory
 from orchestrator.devices.pool import BACKENDS, Pool
 from orchestrator.devices.port import Backend, Health, Part, Passthrough, Unit
 from orchestrator.devices.quarantine import Quarantine, Quarantined, quarantine
+from orchestrator.devices.xpu_smi import discover
 
 __all__ = [
     "BACKENDS",
@@ -23,6 +24,7 @@ __all__ = [
     "Quarantined",
     "Unit",
     "Unusable",
+    "discover",
     "forget_quarantine",
     "quarantine",
     "refused",

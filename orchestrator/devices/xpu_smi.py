@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,12 @@ from orchestrator.devices.port import Health
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from threading import Event
 
 TIMEOUT = 30.0
 """Seconds. A healthy tool takes one or two; on a wedged GPU it may never come back (pytorch/pytorch#155194)."""
 
+_TICK = 0.1
 _KILLED = 5.0
 """Seconds that a killed tool has to go; one that waits for the GPU in the kernel does not."""
 
@@ -32,13 +35,18 @@ class _HangingError(Exception):
     """The tool did not end in time."""
 
 
-def discover(address: str, *, tool: str = "xpu-smi", timeout: float = TIMEOUT) -> Health:
-    """Return the health and firmware of the GPU at a PCI address; unchecked where the tool is not installed."""
+def discover(
+    address: str, *, tool: str = "xpu-smi", timeout: float = TIMEOUT, cancel: Event | None = None
+) -> Health:
+    """Return the health and firmware of the GPU at a PCI address; unchecked where the tool is not installed.
+
+    Whoever waits no longer sets `cancel`, and the tool is ended as if its time were up.
+    """
     program = shutil.which(tool)
     if program is None:
         return Health(checked=False)
     try:
-        status, output = _bounded([program, "discovery", "-d", address, "-j"], timeout)
+        status, output = _bounded([program, "discovery", "-d", address, "-j"], timeout, cancel)
     except _HangingError:
         return Health(reason=f"xpu-smi does not answer within {timeout:g} s: the GPU or its driver hangs")
     except OSError as error:
@@ -90,7 +98,7 @@ def _firmware(found: dict[str, Any]) -> str | None:
     return ", ".join(known) or None
 
 
-def _bounded(command: Sequence[str], timeout: float) -> tuple[int, bytes]:
+def _bounded(command: Sequence[str], timeout: float, cancel: Event | None) -> tuple[int, bytes]:
     """Run a command for so many seconds at most and return its status and output.
 
     Raises:
@@ -107,9 +115,7 @@ def _bounded(command: Sequence[str], timeout: float) -> tuple[int, bytes]:
             start_new_session=True,
         )
         try:
-            process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            raise _HangingError from None
+            _wait(process, timeout, cancel)
         finally:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -117,3 +123,15 @@ def _bounded(command: Sequence[str], timeout: float) -> tuple[int, bytes]:
                 process.wait(_KILLED)
         output.seek(0)
         return process.returncode, output.read(_MOST)
+
+
+def _wait(process: subprocess.Popen[bytes], timeout: float, cancel: Event | None) -> None:
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            process.wait(_TICK)
+        except subprocess.TimeoutExpired:
+            if time.monotonic() < deadline and not (cancel and cancel.is_set()):
+                continue
+            raise _HangingError from None
+        return

@@ -14,12 +14,10 @@ from orchestrator.model import Device
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from orchestrator.devices import Health
     from orchestrator.doctor.finding import RuntimeName
 
 _SHM = "/dev/shm"  # noqa: S108 - the place is the question
-
-_HEALTHY = ("normal", "ok", "")
-"""What xpu-smi says of a device that works; versions before 1.2 say nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,16 +30,6 @@ class Gpu:
     """On the PCI bus, where that is known."""
     driver: str
     node: Rights
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSeen:
-    """What xpu-smi says of the GPUs."""
-
-    present: bool
-    trouble: str = ""
-    states: Mapping[str, str] = field(default_factory=dict)
-    """PCI address to the state of that device, in its words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,9 +112,9 @@ def judge_rootless_devices(seen: DevicesSeen) -> Iterator[Finding]:
             )
 
 
-def judge_health(tool: ToolSeen) -> Iterator[Finding]:
-    """Judge what xpu-smi says; without it nothing is known of the GPUs' health."""
-    if not tool.present:
+def judge_health(seen: Mapping[str, Health]) -> Iterator[Finding]:
+    """Judge what xpu-smi says of each GPU (by PCI address); without it nothing is known of their health."""
+    if not all(one.checked for one in seen.values()):
         yield Finding(
             id="device.health",
             level=Level.NOTE,
@@ -134,32 +122,29 @@ def judge_health(tool: ToolSeen) -> Iterator[Finding]:
             hint="install xpu-smi from Intel's graphics repository",
         )
         return
-    if tool.trouble:
-        yield Finding(
-            id="device.health",
-            level=Level.PROBLEM,
-            summary=f"xpu-smi does not say how the GPU is: {tool.trouble}",
-            hint="`timeout 30 xpu-smi discovery` by hand; where it hangs, the GPU may: restart the host",
-        )
-        return
-    ill = {address: state for address, state in tool.states.items() if state.lower() not in _HEALTHY}
-    for address, state in ill.items():
+    ill = {address: one.reason for address, one in seen.items() if one.reason is not None}
+    for address, reason in ill.items():
         yield Finding(
             id=f"device.health.{address}",
             level=Level.PROBLEM,
-            summary=f"the GPU at {address} is not well: xpu-smi calls its state {state!r}",
-            hint=f"take it out of use; `xpu-smi discovery` and `sudo dmesg | grep {address}` say more",
+            summary=f"the GPU at {address} is not used: {reason}",
+            hint=f"`timeout 30 xpu-smi discovery -d {address}` and `sudo dmesg | grep {address}` say more; "
+            "where they hang, restart the host",
         )
     if not ill:
         yield Finding(
-            id="device.health", level=Level.OK, summary=f"xpu-smi finds nothing wrong with {len(tool.states)} GPUs"
+            id="device.health", level=Level.OK, summary=f"xpu-smi finds nothing wrong with {len(seen)} GPUs"
         )
 
 
 def judge_late_health() -> Finding:
     """Judge an xpu-smi that never ends."""
-    (finding,) = judge_health(ToolSeen(present=True, trouble="it hangs"))
-    return finding
+    return Finding(
+        id="device.health",
+        level=Level.PROBLEM,
+        summary="xpu-smi does not say how the GPU is: it hangs",
+        hint="`timeout 30 xpu-smi discovery` by hand; where it hangs, the GPU may: restart the host",
+    )
 
 
 def judge_nvidia(

@@ -40,9 +40,10 @@ from orchestrator.report.clean import cleaned
 from orchestrator.resolve.pages import default_index
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from threading import Event
 
+    from orchestrator.devices import Health
     from orchestrator.doctor.scope import Scope
 
 T = TypeVar("T")
@@ -175,7 +176,10 @@ class _Visit:
         yield from self._judged("leftover.containers", left, lambda one: leftovers.judge_containers(*one))
 
     def _devices(
-        self, seen: devices.DevicesSeen, engine: EngineSeen | Unreachable | None, health: Inquiry[devices.ToolSeen]
+        self,
+        seen: devices.DevicesSeen,
+        engine: EngineSeen | Unreachable | None,
+        health: Inquiry[Mapping[str, Health]],
     ) -> Iterator[Finding]:
         stacks = self._scope.stacks
         yield from devices.judge_gpus(seen, stacks, self._scope.runtimes)

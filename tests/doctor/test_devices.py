@@ -3,17 +3,17 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 
 import pytest
 
 from gpus import NULL, nvidia
-from orchestrator.devices import Host
+from orchestrator.devices import Health, Host, Unit
 from orchestrator.doctor.devices import (
     DevicesSeen,
     Gpu,
-    ToolSeen,
     judge_gpus,
     judge_health,
     judge_late_health,
@@ -80,23 +80,21 @@ def test_graphics_without_a_driver_and_no_by_path():
 
 
 @pytest.mark.parametrize(
-    ("tool", "level"),
-    [
-        (ToolSeen(present=False), Level.NOTE),
-        (ToolSeen(present=True, trouble="it hangs"), Level.PROBLEM),
-        (ToolSeen(present=True, states={"a": "normal", "b": "OK", "c": ""}), Level.OK),
-    ],
+    ("health", "level"),
+    [(Health(checked=False), Level.NOTE), (Health(), Level.OK), (Health(firmware="gfx DG02_1.3267"), Level.OK)],
 )
-def test_health(tool, level):
-    (found,) = judge_health(tool)
+def test_health(health, level):
+    (found,) = judge_health({"0000:03:00.0": health})
     assert (found.id, found.level) == ("device.health", level)
 
 
 def test_an_ill_gpu_and_a_tool_that_hangs():
-    found = by_id(judge_health(ToolSeen(present=True, states={"a": "normal", "b": "survivability mode"})))
+    ill = Health(reason="xpu-smi: its state is survivability mode, not normal")
+    found = by_id(judge_health({"a": Health(), "b": ill}))
     assert list(found) == ["device.health.b"]
-    assert "survivability mode" in found["device.health.b"].summary
-    assert "hangs" in judge_late_health().summary
+    assert found["device.health.b"].level is Level.PROBLEM
+    assert ill.reason in found["device.health.b"].summary
+    assert (judge_late_health().level, "hangs" in judge_late_health().summary) == (Level.PROBLEM, True)
 
 
 def test_nvidia():
@@ -190,57 +188,41 @@ def test_a_node_that_this_user_may_not_open(host):
 
 
 def tool(monkeypatch, tmp_path, script):
-    path = tmp_path / world_devices.TOOL
+    path = tmp_path / "xpu-smi"
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+
+UNITS = [Unit(id="0000:03:00.0", index=0, name="8086:56a0"), Unit(id="0000:4d:00.0", index=1, name="8086:56a0")]
+
+
+def test_every_gpu_is_asked_about(monkeypatch, tmp_path):
+    tool(monkeypatch, tmp_path, """[ "$3" = 0000:03:00.0 ] && echo '{"device_state": "wedged"}' || echo '{}'""")
+    found = world_devices.health_of(UNITS, Event())
+    assert {address: one.reason is None for address, one in found.items()} == {
+        "0000:03:00.0": False,
+        "0000:4d:00.0": True,
+    }
+
+
+def test_xpu_smi_that_hangs(monkeypatch, tmp_path):
+    tool(monkeypatch, tmp_path, "sleep 60")
     monkeypatch.setattr(world_devices, "_TOOL_TIMEOUT", 0.5)
-    return world_devices.ask_tool(Event())
-
-
-def test_no_xpu_smi(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert world_devices.ask_tool(Event()) == ToolSeen(present=False)
-
-
-def test_xpu_smi_tells_the_states(monkeypatch, tmp_path):
-    listed = '{"device_list": [{"device_id": 0, "pci_bdf_address": "0000:03:00.0"}, {"device_id": 1}]}'
-    script = f"""[ "$2" = -j ] && echo '{listed}' && exit
-[ "$3" = 0 ] && echo '{{"device_state": "normal"}}' || echo '{{"device_state": "survivability mode"}}'"""
-    seen = tool(monkeypatch, tmp_path, script)
-    assert seen == ToolSeen(present=True, states={"0000:03:00.0": "normal", "1": "survivability mode"})
-
-
-@pytest.mark.parametrize(
-    ("script", "word"),
-    [
-        ("echo zeInit failed >&2; exit 3", "exit status 3: zeInit failed"),
-        ("sleep 60", "hangs"),
-        ("sleep 60 & sleep 60", "hangs"),
-        ("echo no json", "not what it should be"),
-        ("echo '[]'", "not what it should be"),
-        ("echo '{\"device_list\": [{}]}'", "not what it should be"),
-        ("echo '{\"device_list\": 5}'", "not what it should be"),
-        ("printf '\\377\\376'", "not what it should be"),
-        ("kill -9 $$", "exit status -9"),
-    ],
-)
-def test_xpu_smi_that_does_not_work(monkeypatch, tmp_path, script, word):
-    assert word in tool(monkeypatch, tmp_path, script).trouble
+    found = world_devices.health_of(UNITS[:1], Event())
+    assert "does not answer within 0.5 s" in found["0000:03:00.0"].reason
 
 
 def test_xpu_smi_is_ended_when_nobody_waits_any_more(monkeypatch, tmp_path):
-    (tmp_path / "xpu-smi").write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 60\n")
-    (tmp_path / "xpu-smi").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    inquiry = Inquiry(world_devices.ask_tool, patience=2)
+    tool(monkeypatch, tmp_path, f"echo $$ >> {tmp_path}/pid\nexec sleep 60")
+    inquiry = Inquiry(partial(world_devices.health_of, UNITS), patience=2)
     with pytest.raises(LateError):
         inquiry.answer()
     end([inquiry], grace=5)
-    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+    (pid,) = (tmp_path / "pid").read_text().split()
+    assert not Path("/proc", pid).exists()
 
 
 def test_xpu_smi_is_not_called_without_a_gpu(monkeypatch):
-    monkeypatch.setattr(world_devices, "intel_gpus", lambda _: ())
-    monkeypatch.setattr(world_devices, "ask_tool", pytest.fail)
-    assert world_devices.look_at_health(Event()) == ToolSeen(present=False)
+    monkeypatch.setattr(world_devices, "discover", pytest.fail)
+    assert world_devices.health_of([], Event()) == {}

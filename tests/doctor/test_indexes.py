@@ -25,8 +25,8 @@ def plain(monkeypatch):
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    monkeypatch.setattr(world_indexes, "PATIENCE", 1.0)
-    monkeypatch.setattr(world_indexes, "_STEP", 0.4)
+    monkeypatch.setattr(world_indexes, "PATIENCE", 5.0)
+    monkeypatch.setattr(world_indexes, "_STEP", 1.0)
 
 
 def look(url, *projects):

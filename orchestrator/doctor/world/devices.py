@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import shutil
-import signal
-import subprocess
-import time
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from orchestrator.devices import BACKENDS, Host, quarantine
-from orchestrator.doctor.devices import DevicesSeen, Gpu, ToolSeen
+from orchestrator.devices import BACKENDS, Host, discover, quarantine
+from orchestrator.doctor.devices import DevicesSeen, Gpu
 from orchestrator.doctor.world.disk import volume
 from orchestrator.doctor.world.rights import rights
 from orchestrator.model import Device
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from threading import Event
 
-TOOL = "xpu-smi"
+    from orchestrator.devices import Health, Unit
+
 _TOOL_TIMEOUT = 4.0
-_TICK = 0.1
 _INTEL = "0x8086"
 _DISPLAY = "0x03"
 """How the class of a display controller begins on the PCI bus."""
@@ -64,65 +57,19 @@ def _driverless(host: Host) -> Iterator[str]:
             yield device.name
 
 
-def look_at_health(cancel: Event) -> ToolSeen:
-    """Return what xpu-smi says of this host's GPUs; where there are none it is not called."""
-    return ask_tool(cancel) if intel_gpus(Host()) else ToolSeen(present=False)
+def look_at_health(cancel: Event) -> Mapping[str, Health]:
+    """Return what xpu-smi says of each GPU that a run would use, by PCI address."""
+    return health_of(BACKENDS[Device.XPU].units(Host()), cancel)
 
 
-def ask_tool(cancel: Event) -> ToolSeen:
-    """Ask xpu-smi for every GPU's state. It may never return: a GPU that hangs may hang the tool for good."""
-    program = shutil.which(TOOL)
-    if program is None:
-        return ToolSeen(present=False)
-    try:
-        listed = _asked([program, "discovery", "-j"], cancel)
-        states = {}
-        for device in listed.get("device_list") or ():
-            if cancel.is_set():
-                break
-            more = _asked([program, "discovery", "-d", str(device["device_id"]), "-j"], cancel)
-            address = str(device.get("pci_bdf_address") or device["device_id"])
-            states[address] = str(more.get("device_state") or "")
-    except subprocess.TimeoutExpired:
-        return ToolSeen(present=True, trouble="it hangs")
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, subprocess.SubprocessError) as error:
-        return ToolSeen(present=True, trouble=_trouble(error))
-    return ToolSeen(present=True, states=states)
-
-
-def _asked(argv: list[str], cancel: Event) -> dict[str, Any]:
-    """Return what a call of the tool prints; what it has started ends with it, also when nobody waits any more."""
-    with subprocess.Popen(
-        argv,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        deadline = time.monotonic() + _TOOL_TIMEOUT
-        while True:
-            try:
-                said, _ = process.communicate(timeout=_TICK)
-                break
-            except subprocess.TimeoutExpired:
-                if cancel.is_set() or time.monotonic() > deadline:
-                    with suppress(ProcessLookupError):
-                        os.killpg(process.pid, signal.SIGKILL)
-                    raise
-    if process.returncode != 0:
-        raise subprocess.CalledProcessError(process.returncode, argv, said)
-    answer: dict[str, Any] = json.loads(said)
-    return answer
-
-
-def _trouble(error: Exception) -> str:
-    if isinstance(error, subprocess.CalledProcessError):
-        last = next((line.strip() for line in reversed(str(error.stdout).splitlines()) if line.strip()), "")
-        return f"it ends with exit status {error.returncode}{f': {last}' if last else ''}"
-    if isinstance(error, OSError):
-        return error.strerror or type(error).__name__
-    return "its answer is not what it should be"
+def health_of(units: Sequence[Unit], cancel: Event) -> Mapping[str, Health]:
+    """Return the health of some GPUs; of those that nobody waits for any more, nothing."""
+    found = {}
+    for unit in units:
+        if cancel.is_set():
+            break
+        found[unit.id] = discover(unit.id, timeout=_TOOL_TIMEOUT, cancel=cancel)
+    return found
 
 
 def shared_memory() -> int | None:
