@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -32,6 +33,7 @@ def run(source: str, directory: Path) -> str:
         check=False,
         capture_output=True,
         text=True,
+        env={name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"},
     )
     return done.stdout.splitlines()[-1].partition(" in ")[0] if done.stdout else done.stderr
 

@@ -40,7 +40,7 @@ class Brief(Job):
 
     @property
     def deadline(self) -> float:
-        return 1.5
+        return 4.0
 
 
 def payload(directory: Path) -> Path:
