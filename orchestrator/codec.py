@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from dataclasses import field, is_dataclass, make_dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
+
+from msgspec import Struct
+from msgspec.structs import FieldInfo, fields
 
 from orchestrator.versions import SpecifierSet, Version
 
@@ -65,7 +68,11 @@ def _explained(type_: type[T], data: object) -> T:
 def _converter(*, explain: bool) -> Converter:
     # Imported late: commands that read and write no values start faster.
     from cattrs import Converter  # noqa: PLC0415
-    from cattrs.gen import make_dict_structure_fn, make_mapping_structure_fn  # noqa: PLC0415
+    from cattrs.gen import (  # noqa: PLC0415
+        make_dict_structure_fn,
+        make_dict_unstructure_fn,
+        make_mapping_structure_fn,
+    )
 
     converter = Converter(detailed_validation=explain, unstruct_collection_overrides={tuple: list})
     for plain in (str, int, bool):
@@ -82,6 +89,10 @@ def _converter(*, explain: bool) -> Converter:
     converter.register_unstructure_hook(datetime, _from_datetime)
     converter.register_structure_hook_factory(
         is_dataclass, lambda kind: _needs(dict, make_dict_structure_fn(kind, converter))
+    )
+    converter.register_structure_hook_factory(_is_struct, lambda kind: _to_struct(converter, kind))
+    converter.register_unstructure_hook_factory(
+        _is_struct, lambda kind: make_dict_unstructure_fn(_twin(kind), converter)
     )
     converter.register_structure_hook_factory(
         lambda kind: _origin(kind) is tuple, lambda kind: _to_tuple(converter, kind)
@@ -142,6 +153,33 @@ def _from_datetime(moment: datetime) -> str:
     if moment.tzinfo is None:
         raise ValueError(f"{moment!r} has no time zone")
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _is_struct(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+@cache
+def _twin(kind: type[Struct]) -> type:
+    """Return a dataclass with the fields of a struct, which cattrs does not know."""
+    return make_dataclass(
+        kind.__name__,
+        [
+            (one.name, one.type, field() if one.required else field(default_factory=partial(_default, one)))
+            for one in fields(kind)
+        ],
+        kw_only=True,
+    )
+
+
+def _default(one: FieldInfo) -> Any:  # noqa: ANN401
+    return one.default
+
+
+def _to_struct(converter: Converter, kind: type[Struct]) -> Callable[[object, object], Struct]:
+    twin = _twin(kind)
+    read = converter.get_structure_hook(twin)
+    return lambda data, _: kind(**vars(read(data, twin)))
 
 
 def _to_tuple(converter: Converter, kind: Any) -> Callable[[object, object], tuple[Any, ...]]:  # noqa: ANN401

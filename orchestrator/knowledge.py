@@ -259,8 +259,9 @@ def _recall(shop: Workshop, selection: Selection, locked: Sequence[LockedCell]) 
 def _runs(issue: Issue, attempts: Iterable[Recorded], results: Mapping[str, ProbeResult]) -> tuple[Judgement, ...]:
     """Judge each attempt that ran all probes of an issue; what told nothing counts only where nothing else is."""
     telling = []
+    probes = issue.probes
     for attempt in attempts:
-        if all(map(attempt.results.__contains__, issue.probes)):
+        if probes[0] in attempt.results and (len(probes) == 1 or all(map(attempt.results.__contains__, probes))):
             one = judge(issue, attempt.results, attempt.origin.attempt)
             if one.verdict is not _UNKNOWN:
                 telling.append(one)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from orchestrator import model
 from orchestrator.codec import _converter, from_json, to_json
@@ -43,7 +44,8 @@ for kind, strategy in {
 }.items():
     st.register_type_strategy(kind, strategy)
 
-VALUES = [kind for name in model.__all__ if dataclasses.is_dataclass(kind := getattr(model, name))]
+KINDS = [kind for name in model.__all__ if isinstance(kind := getattr(model, name), type)]
+VALUES = [kind for kind in KINDS if dataclasses.is_dataclass(kind) or issubclass(kind, Struct)]
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

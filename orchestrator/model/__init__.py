@@ -56,6 +56,7 @@ from orchestrator.model.matrix import (
     VersionRange,
 )
 from orchestrator.model.outcomes import (
+    NO_METRICS,
     Attempt,
     Fingerprint,
     Import,
@@ -70,6 +71,7 @@ __all__ = [
     "DEFAULT_INDEX",
     "FROM_GIT",
     "FROM_IMAGE",
+    "NO_METRICS",
     "Attempt",
     "Axis",
     "BaseImage",

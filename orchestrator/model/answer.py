@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from msgspec import Struct
+
 from orchestrator.model.matrix import Device, State, Threshold
-from orchestrator.model.outcomes import Origin, Outcome, Verdict
+from orchestrator.model.outcomes import NO_METRICS, Origin, Outcome, Verdict
 from orchestrator.versions import Version
 
 
@@ -19,8 +21,7 @@ class Kind(StrEnum):
     FIXED = "fixed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class Point(Struct, frozen=True, kw_only=True, gc=False):
     """One version of a series: what the issue's probes came to there."""
 
     version: Version
@@ -28,7 +29,7 @@ class Point:
     outcome: Outcome
     verdict: Verdict
     signature: str | None = None
-    metrics: Mapping[str, float] = field(default_factory=dict)
+    metrics: Mapping[str, float] = NO_METRICS
     bad: int = 0
     """How many runs came out bad; more than one run may have been made."""
     good: int = 0

@@ -6,15 +6,18 @@ round, line breaks that end a table. None of it reaches a report, whatever its f
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
 
 from orchestrator.versions import Version
 
@@ -73,7 +76,7 @@ def cleaned(value: T) -> T:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Where the text of a dataclass is."""
+    """Where the text of a dataclass or struct is."""
 
     names: tuple[str, ...]
     values: Callable[[Any], tuple[Any, ...]]
@@ -81,6 +84,8 @@ class _Plan:
     """Get the fields that are a text or None."""
     deep: Callable[[Any], tuple[Any, ...]]
     """Gets the others."""
+    replace: Callable[..., Any]
+    """Makes another value of the kind, with some fields changed."""
 
 
 class Cleaner:
@@ -129,7 +134,11 @@ class Cleaner:
         clean = self._texts.clean.issuperset
         if plan is None or not all(clean(map(word, items)) for word in plan.words):
             return range(len(items))
-        return [at for at, deep in enumerate(map(plan.deep, items)) if any(deep)]
+        return [at for at, deep in enumerate(map(plan.deep, items)) if any(deep) and not self._plain(deep)]
+
+    def _plain(self, values: Iterable[Any]) -> bool:
+        """Tell whether values are nothing, or numbers by names that are known to be clean."""
+        return all(not one or (isinstance(one, dict) and self._measures(one)) for one in values)
 
     def _object(self, value: Any, plan: _Plan) -> Any:  # noqa: ANN401
         changed: dict[str, Any] = {}
@@ -139,7 +148,7 @@ class Cleaner:
             new = tuple(map(clean_line, old)) if name == _LOG else self.value(old)
             if new is not old and new != old:
                 changed[name] = new
-        return replace(value, **changed) if changed else value
+        return plan.replace(value, **changed) if changed else value
 
 
 class _Texts(dict[str, str]):
@@ -158,11 +167,13 @@ class _Texts(dict[str, str]):
 
 
 def _plan(kind: type) -> _Plan | None:
-    """Return where a dataclass may hold text; None where it holds none, and where it is none."""
-    if not is_dataclass(kind):
+    """Return where a dataclass or struct may hold text; None where it holds none, and where it is neither."""
+    struct = issubclass(kind, msgspec.Struct)
+    if not struct and not is_dataclass(kind):
         return None
+    fields = msgspec.structs.fields(kind) if struct else dataclasses.fields(kind)
     hints = get_type_hints(kind)
-    names = tuple(field.name for field in fields(kind) if not _textless(hints[field.name]))
+    names = tuple(field.name for field in fields if not _textless(hints[field.name]))
     if not names:
         return None
     words = [name for name in names if hints[name] in (str, str | None)]
@@ -171,6 +182,7 @@ def _plan(kind: type) -> _Plan | None:
         _getter(names),
         tuple(map(attrgetter, words)),
         _getter([name for name in names if name not in words]),
+        msgspec.structs.replace if struct else dataclasses.replace,
     )
 
 

@@ -170,7 +170,9 @@ def _evidence(series: Series, texts: _Texts) -> dict[str, Any]:
 
 
 def _metrics(point: Point) -> dict[str, Any]:
-    return {name: value if isfinite(value) else to_json(value) for name, value in sorted(point.metrics.items())}
+    metrics = point.metrics
+    names = sorted(metrics) if len(metrics) > 1 else metrics
+    return {name: metrics[name] if isfinite(metrics[name]) else to_json(metrics[name]) for name in names}
 
 
 def _moved(moved: Moved) -> dict[str, Any]:

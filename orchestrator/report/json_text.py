@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Items", "Raw", "compact", "exact", "pieces"]
 
+_PLAIN = 1e-4, 1e16
+"""From the first to below the second, everyone writes a float without an exponent."""
+
 _TOGETHER = 64
 """Items of an array that are written at once."""
 
@@ -47,6 +50,8 @@ def exact(value: Any) -> Any:  # noqa: ANN401 - any JSON
         ValueError: JSON has no word for such a number.
     """
     if isinstance(value, float):
+        if _PLAIN[0] <= value < _PLAIN[1] or value == 0.0:
+            return value
         if not math.isfinite(value):
             raise ValueError(f"JSON has no {value}")
         return Raw(float.__repr__(value).encode())

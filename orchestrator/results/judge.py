@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from orchestrator.model import Judgement, Outcome, ProbeResult, Verdict
 from orchestrator.results.signature import metric_signature

@@ -38,19 +38,23 @@ class ReuseKeys:
         self._modules: dict[str, str] = {}
         self._settings: dict[tuple[str, ...], str] = {}
         self._keys: dict[tuple[str, str], str] = {}
+        self._together: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
 
     def environment(self, lock: Lock, base: str) -> str:
         """Return the key of what is installed: the locked distributions on a base (by digest)."""
         return environment_key(lock.contents, base)
 
-    def probes(self, cell: Cell, nodeids: Iterable[str]) -> dict[str, str]:
+    def probes(self, cell: Cell, nodeids: Iterable[str]) -> Mapping[str, str]:
         """Return the key of each probe in a cell: its code, what it leans on, and how it is run.
 
         Raises:
             ConfigError: a probe's file cannot be read.
         """
-        settings = self._settings_of(cell)
-        return {nodeid: self._key(nodeid, settings) for nodeid in nodeids}
+        alike = (self._settings_of(cell), tuple(nodeids))
+        found = self._together.get(alike)
+        if found is None:
+            found = self._together[alike] = {one: self._key(one, alike[0]) for one in alike[1]}
+        return found
 
     def _key(self, nodeid: str, settings: str) -> str:
         known = self._keys.get((nodeid, settings))

@@ -9,13 +9,10 @@ from sys import intern
 
 import msgspec
 
-from orchestrator.model import Import, Origin, Outcome, ProbeResult
+from orchestrator.model import NO_METRICS, Import, Origin, Outcome, ProbeResult
 
 FORMAT = 2
 """Of a line: 1 was a line per result, 2 is a line per attempt."""
-
-_NO_METRICS: Mapping[str, float] = {}
-"""What results without metrics share; never written to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +26,6 @@ class Recorded:
 
 class _Result(msgspec.Struct, gc=False):
     outcome: Outcome
-    probe: str
     signature: str | None = None
     message: str | None = None
     duration: float | None = None
@@ -70,6 +66,6 @@ def read_line(text: bytes, wanted: Mapping[str, str]) -> Recorded | None:
                 signature=signature and intern(signature),
                 message=one.message,
                 duration=one.duration,
-                metrics=one.metrics or _NO_METRICS,
+                metrics=one.metrics or NO_METRICS,
             )
     return Recorded(origin=line.origin, results=results, imports=line.imports)

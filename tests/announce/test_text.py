@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 import lettered
 from orchestrator.announce import Thread, decide, marker, page
@@ -73,7 +74,7 @@ def test_a_fix_leaves_the_text_and_changes_the_hidden_line() -> None:
 @pytest.mark.parametrize("hostile", [HOSTILE, HOSTILE * 3000], ids=["short", "long"])
 def test_hostile_text_is_inert(hostile) -> None:
     one = lettered.series("gb")
-    points = tuple(replace(point, signature=hostile, log=(hostile,) * 30) for point in one.points)
+    points = tuple(structs.replace(point, signature=hostile, log=(hostile,) * 30) for point in one.points)
     one = replace(one, points=points)
     report = lettered.report(one, findings=(lettered.finding(one),), issues={"i": Topic(title=hostile)})
     (action,) = decide(report, [])

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
@@ -116,7 +117,9 @@ def test_the_command_is_quoted_for_a_shell(
     visit: Callable[..., Page], written: Callable[[str, Report], Path], report: Report
 ) -> None:
     series = next(one for one in report.series if one.issue == "torch-weights-only")
-    renamed = replace(series, issue=NAME, points=tuple(replace(p, cell=f"{p.cell} {NAME}") for p in series.points))
+    renamed = replace(
+        series, issue=NAME, points=tuple(structs.replace(p, cell=f"{p.cell} {NAME}") for p in series.points)
+    )
     odd = replace(report, series=(renamed,), findings=(), issues={NAME: report.issues[series.issue]})
     page = visit(written("quoted", odd))
     page.locator(".m tbody td").last.click()

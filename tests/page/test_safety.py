@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import structs
 from playwright.sync_api import expect
 
 from orchestrator.model import CellRow, Moved, Neighbour, Origin, Outcome
@@ -29,7 +30,8 @@ HUGE = "<b>x</b> " * 120_000
 
 def evil(series: Series, text: str) -> Series:
     points = tuple(
-        replace(point, signature=text, metrics={text: 1.0}, log=(text, "<b>", text)) for point in series.points
+        structs.replace(point, signature=text, metrics={text: 1.0}, log=(text, "<b>", text))
+        for point in series.points
     )
     changes = tuple(
         replace(

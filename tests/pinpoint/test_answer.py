@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 from orchestrator.codec import from_json, to_json
 from orchestrator.model import CellRow, Judgement, Moved, Neighbour, Outcome, Pin, Provenance, Report, Verdict
@@ -125,7 +126,9 @@ def test_of_several_equal_failures_the_first_keeps_its_log(
     cells = [measured("b", {"lib": version}) for version in ("1", "2", "3")]
     for number, cell in enumerate(cells):
         (issue,) = cell.judgements
-        said = replace(cell.judgements[issue], signature="one" if number < 2 else "other", message=f"a\n{number}")
+        said = structs.replace(
+            cell.judgements[issue], signature="one" if number < 2 else "other", message=f"a\n{number}"
+        )
         cells[number] = replace(cell, judgements={issue: said})
     (series,) = answer(made, cells, PROVENANCE).series
     assert [point.log for point in series.points] == [("a", "0"), (), ("a", "2")]

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from orchestrator.model import (
     Axis,
@@ -303,7 +304,8 @@ def attempted(measured: Measured, number: int) -> Measured:
         fingerprint=on,
     )
     judgements = {
-        name: replace(one, attempt=origin.attempt, duration=0.25) for name, one in measured.judgements.items()
+        name: structs.replace(one, attempt=origin.attempt, duration=0.25)
+        for name, one in measured.judgements.items()
     }
     return replace(measured, origin=origin, judgements=judgements)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 from orchestrator.model import (
     Belief,
@@ -197,7 +198,7 @@ def test_a_transition_says_how_sure_it_is_and_after_how_many_runs(reported) -> N
 
 def test_without_counted_runs_nothing_is_said_of_certainty(reported) -> None:
     one = changed()
-    bare = replace(one, points=tuple(replace(point, bad=0, good=0) for point in one.points))
+    bare = replace(one, points=tuple(structs.replace(point, bad=0, good=0) for point in one.points))
     assert facts(reported(bare), "certainty") == []
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec import structs
 
 from orchestrator.report import pieces, render
 
@@ -100,7 +101,7 @@ def test_results_are_sorted_and_evidence_stands_beside_them(document: dict[str, 
 
 def test_a_passing_cell_has_no_signature_whatever_was_recorded(report: Report) -> None:
     def signed(point: Point) -> Point:
-        return replace(point, signature="noise")
+        return structs.replace(point, signature="noise")
 
     series = tuple(replace(one, points=tuple(map(signed, one.points))) for one in report.series)
     document = json.loads(render(replace(report, series=series), "json"))
@@ -110,7 +111,7 @@ def test_a_passing_cell_has_no_signature_whatever_was_recorded(report: Report) -
 
 def test_numbers_that_json_lacks_are_words(report: Report, validator: Draft202012Validator) -> None:
     series = report.series[0]
-    point = replace(series.points[0], metrics={"mae": float("nan"), "max": float("-inf")})
+    point = structs.replace(series.points[0], metrics={"mae": float("nan"), "max": float("-inf")})
     changed = replace(report, series=(replace(series, points=(point, *series.points[1:])),))
     document = json.loads(render(changed, "json"), parse_constant=pytest.fail)
     validator.validate(document)

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 import lettered
 from orchestrator.model import Report, Surprise
@@ -64,7 +65,7 @@ def test_nothing_is_an_empty_line() -> None:
 )
 def test_no_text_ends_its_command_or_begins_another(text: str) -> None:
     one = lettered.series("gb", issue=f"issue {text}", fixed={"python": text})
-    points = (one.points[0], replace(one.points[1], signature=text))
+    points = (one.points[0], structs.replace(one.points[1], signature=text))
     report = lettered.report(replace(one, points=points), findings=(lettered.finding(one),))
     for lines in (github.commands(report), render(report, "github").splitlines()):
         (line,) = lines

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 from markup import xml
 from orchestrator.model import CellRow, Moved, Outcome
@@ -27,7 +28,7 @@ HOSTILE = (
 
 
 def hostile(series: Series) -> Series:
-    points = tuple(replace(point, signature=HOSTILE, metrics={HOSTILE: 1.0}) for point in series.points)
+    points = tuple(structs.replace(point, signature=HOSTILE, metrics={HOSTILE: 1.0}) for point in series.points)
     transitions = tuple(
         replace(
             one,

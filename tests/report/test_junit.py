@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 from junitparser.xunit2 import TestCase
+from msgspec import structs
 
 import lettered
 from markup import xml
@@ -85,7 +86,7 @@ def test_what_is_unknown_says_why(letter: str, kind: type, message: str) -> None
 
 def test_time_is_that_of_the_probes_and_missing_where_none_ran() -> None:
     one = lettered.series("gn")
-    points = (replace(one.points[0], duration=1.25), one.points[1])
+    points = (structs.replace(one.points[0], duration=1.25), one.points[1])
     found = cases(lettered.report(replace(one, points=points)))
     assert found["lib 1.0"].time == 1.25
     assert found["lib 2.0"].time is None
@@ -98,7 +99,9 @@ def test_series_that_differ_in_other_axes_have_cases_of_their_own() -> None:
 
 def test_what_xml_cannot_hold_is_left_out_and_all_else_comes_back() -> None:
     one = lettered.series("b")
-    point = replace(one.points[0], signature=HOSTILE, log=("::error::no", "  ::warning::no", "##[error]no"))
+    point = structs.replace(
+        one.points[0], signature=HOSTILE, log=("::error::no", "  ::warning::no", "##[error]no")
+    )
     report = lettered.report(replace(one, points=(point,)), findings=(lettered.finding(one),))
     (result,) = cases(report)["lib 1.0"].result
     expected = HOSTILE.translate(dict.fromkeys((0xFFFE, 0xFFFF, 0x1B, 0)))

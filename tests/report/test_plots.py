@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
+from msgspec import structs
 
 from orchestrator.model import Kind, Outcome, Point, Provenance, Report, Series, Threshold, Topic, Verdict
 from orchestrator.pinpoint import state, transitions
@@ -146,7 +147,8 @@ def test_a_combination_without_the_number_is_no_part_of_the_line() -> None:
 def test_the_metric_that_decides_comes_first_and_has_the_threshold() -> None:
     points = series("gg", [1.0, 1.0]).points
     both = replace(
-        series("gg", [1.0, 1.0]), points=tuple(replace(p, metrics={"a": 1.0, "ratio": 2.0}) for p in points)
+        series("gg", [1.0, 1.0]),
+        points=tuple(structs.replace(p, metrics={"a": 1.0, "ratio": 2.0}) for p in points),
     )
     found = plots(report_of(both, threshold=Threshold(metric="ratio", above=1.5)))
     assert [(plot.metric, plot.threshold) for plot in found] == [("ratio", 1.5), ("a", None)]

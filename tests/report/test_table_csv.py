@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 import lettered
 from orchestrator.report import render, table_csv
@@ -48,7 +49,7 @@ def test_a_row_says_what_is_known(report: Report) -> None:
 
 def test_when_and_where_is_left_out_where_another_attempt_answers(report: Report) -> None:
     one = report.series[1 if report.series[0].state == "unknown" else 0]
-    points = tuple(replace(point, attempt="an-earlier-one") for point in one.points)
+    points = tuple(structs.replace(point, attempt="an-earlier-one") for point in one.points)
     found = rows(replace(report, series=(replace(one, points=points),)))
     assert {(row["attempt"], row["measured"], row["hardware"]) for row in found} == {("an-earlier-one", "", "")}
 
@@ -66,7 +67,7 @@ def test_fixed_axes_are_named() -> None:
 @given(st.text(alphabet="=+-@\t\r\n\"',;|a1＝＠ ", max_size=12))  # noqa: RUF001
 def test_no_text_is_a_formula_and_all_come_back(text: str) -> None:
     one = lettered.series("b")
-    point = replace(one.points[0], signature=text, metrics={"mae": -1.5, "nan": math.nan})
+    point = structs.replace(one.points[0], signature=text, metrics={"mae": -1.5, "nan": math.nan})
     (row,) = rows(lettered.report(replace(one, points=(point,))))
     assert not row["signature"].startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＠"))  # noqa: RUF001
     assert row["signature"] in (text, f"'{text}")
@@ -77,6 +78,6 @@ def test_no_text_is_a_formula_and_all_come_back(text: str) -> None:
 @pytest.mark.parametrize("name", ["=cmd", "a,b", 'a"b'])
 def test_the_name_of_a_metric_is_no_formula(name: str) -> None:
     one = lettered.series("g")
-    point = replace(one.points[0], metrics={name: 1.0})
+    point = structs.replace(one.points[0], metrics={name: 1.0})
     (row,) = rows(lettered.report(replace(one, points=(point,))))
     assert row[f"metric:{name}"] == "1.0"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import lettered
 from orchestrator.model import Fingerprint, Origin, Pin, Report
@@ -121,7 +122,7 @@ def test_several_probes_are_files_of_their_own(report: Report) -> None:
 
 def test_no_fence_is_broken_and_no_text_is_markup() -> None:
     one = lettered.series("gb", stack="s|`")
-    point = replace(one.points[1], signature=HOSTILE, log=(*HOSTILE.splitlines(), "::error::no"))
+    point = structs.replace(one.points[1], signature=HOSTILE, log=(*HOSTILE.splitlines(), "::error::no"))
     report = lettered.report(replace(one, points=(one.points[0], point)))
     topic = replace(report.issues["i"], title=HOSTILE, link="javascript:alert(1)", probes=("a.py::b",))
     told = upstream.render(replace(report, issues={"i": topic}), "i", {"a.py::b": f"'''\n{HOSTILE}\n````\n'''"})

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 from orchestrator.model import Cause, CauseKind, State
 from orchestrator.pinpoint import collapse, state, transitions
@@ -38,7 +39,7 @@ def combined(report: Report, *shifts: int) -> Report:
     for number, shift in enumerate(shifts):
         moved = [outcomes[0]] * shift + outcomes[: len(outcomes) - shift]
         points = tuple(
-            replace(point, outcome=outcome, verdict=verdict, signature=signature)
+            structs.replace(point, outcome=outcome, verdict=verdict, signature=signature)
             for point, (outcome, verdict, signature) in zip(series.points, moved, strict=True)
         )
         fixed = {"python": f"3.{number}"}
@@ -98,11 +99,11 @@ def test_the_confidence_of_several_is_from_the_lowest_to_the_highest(report: Rep
     last = one.transitions[-1]
     one = replace(one, transitions=(*one.transitions[:-1], replace(last, confidence=0.8)))
     # An outcome that differs makes it a group of its own; the answer stays the same.
-    points = (replace(two.points[0], outcome=dot(report).points[0].outcome), *two.points[1:])
+    points = (structs.replace(two.points[0], outcome=dot(report).points[0].outcome), *two.points[1:])
     last = replace(two.transitions[-1], confidence=0.9, culprit=())
     two = replace(two, points=points, transitions=(*two.transitions[:-1], last))
     crash = next(p for s in report.series for p in s.points if p.outcome.value == "crash").outcome
-    two = replace(two, points=(replace(two.points[0], outcome=crash), *two.points[1:]))
+    two = replace(two, points=(structs.replace(two.points[0], outcome=crash), *two.points[1:]))
     (answer,) = told(replace(report, series=(one, two)))
     assert answer.confidence == "80.0% … 90.0%"
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from orchestrator.model import Moved, Neighbour, Origin, Outcome, Point, Verdict
 from orchestrator.pinpoint import collapse
@@ -148,7 +149,7 @@ def test_places_without_a_cell_keep_the_others_in_their_columns(report: Report) 
 
 def test_runs_are_told_where_there_were_several(report: Report) -> None:
     series = next(one for one in report.series if one.issue == "torch-dot-half")
-    points = (replace(series.points[0], bad=3, good=1), *series.points[1:])
+    points = (structs.replace(series.points[0], bad=3, good=1), *series.points[1:])
     found = decoded(cleaned(replace(report, series=(replace(series, points=points),))))
     told = [found[series.issue, point.cell, "torch"]["counts"] for point in points]
     assert told == [[3, 1], *[None] * (len(points) - 1)]
@@ -202,7 +203,7 @@ def test_seconds_are_told_to_half_a_percent(duration: float) -> None:
 def test_seconds_that_do_not_fit_are_the_nearest(duration: float) -> None:
     point = Point(version=Version("1"), cell="c", outcome=Outcome.PASS, verdict=Verdict.GOOD, duration=duration)
     assert _seconds(point) == ("ZZ" if duration > 1 else "01")
-    assert _seconds(replace(point, duration=None)) == "00"
+    assert _seconds(structs.replace(point, duration=None)) == "00"
 
 
 @given(st.floats())

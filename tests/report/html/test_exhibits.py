@@ -3,6 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from orchestrator.model import Outcome
 from orchestrator.report import evidence
 from orchestrator.report.clean import cleaned
@@ -32,7 +34,7 @@ def test_ids_stay_when_other_things_of_the_report_change(report: Report) -> None
 
 def test_equal_changes_of_several_series_are_one_exhibit(report: Report) -> None:
     one, other = (series for series in report.series if series.stack == "xla-cpu")
-    crash = replace(other.points[0], outcome=Outcome.CRASH)
+    crash = structs.replace(other.points[0], outcome=Outcome.CRASH)
     parted = replace(report, series=(one, replace(other, points=(crash, *other.points[1:]))))
     found = shown(parted)
     assert [one.also for one in found] == [1, 1]
@@ -53,7 +55,7 @@ def test_the_log_is_of_the_bad_side_or_of_what_failed_alike(report: Report) -> N
 def test_a_long_log_is_cut(report: Report) -> None:
     series = next(one for one in report.series if one.issue == "torch-weights-only")
     log = tuple(f"{number} " + "x" * 1000 for number in range(100))
-    points = tuple(replace(point, log=log if point.log else ()) for point in series.points)
+    points = tuple(structs.replace(point, log=log if point.log else ()) for point in series.points)
     (found,) = shown(replace(report, series=(replace(series, points=points),)))
     assert found.excerpt is not None
     assert len(found.excerpt.lines) == LOG_LINES

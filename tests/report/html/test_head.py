@@ -3,6 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from orchestrator.model import Comparison, Difference, News, Outcome, Shift, State
 from orchestrator.report.html.head import SENTENCES, head
 
@@ -39,7 +41,7 @@ def test_the_bar_of_coverage_has_every_cell_once(report: Report) -> None:
 def test_sentences_beyond_what_is_read_are_counted(report: Report) -> None:
     series = next(one for one in report.series if one.belief is not None)
     assert series.belief is not None
-    mixed = (replace(series.points[0], bad=1, good=1), *series.points[1:])
+    mixed = (structs.replace(series.points[0], bad=1, good=1), *series.points[1:])
     many = tuple(
         replace(series, issue=f"issue-{number}", points=mixed, belief=replace(series.belief, flaky=True))
         for number in range(SENTENCES + 3)

@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from orchestrator.model import Outcome, Point, Verdict
 from orchestrator.pinpoint import collapse
 from orchestrator.report import words
@@ -83,7 +85,7 @@ def test_every_glyph_has_a_class_of_its_own() -> None:
 
 def test_a_timeout_that_says_nothing_is_unknown(report: Report) -> None:
     def timed(point: Point, verdict: Verdict) -> Point:
-        return replace(point, outcome=Outcome.TIMEOUT, verdict=verdict)
+        return structs.replace(point, outcome=Outcome.TIMEOUT, verdict=verdict)
 
     series = next(one for one in report.series if one.issue == "torch-dot-half")
     first, second, *others = series.points
@@ -143,7 +145,7 @@ def test_a_long_grid_is_several_tables_that_lose_no_row(report: Report, monkeypa
 
 def test_rows_that_differ_by_another_axis_say_which_they_are(report: Report) -> None:
     one, other = (series for series in report.series if series.stack == "xla-cpu")
-    crash = replace(other.points[0], outcome=Outcome.CRASH)
+    crash = structs.replace(other.points[0], outcome=Outcome.CRASH)
     parted = replace(report, series=(one, replace(other, points=(crash, *other.points[1:]))))
     (sheet,) = sheets(parted)
     (block,) = sheet.tables[0].blocks
@@ -155,6 +157,6 @@ def test_rows_that_differ_by_another_axis_say_which_they_are(report: Report) -> 
 def test_long_versions_are_written_upwards(report: Report) -> None:
     assert all(sheet.upright for sheet in sheets(report))
     series = next(one for one in report.series if one.issue == "torch-qconv-pointwise")
-    point = replace(series.points[-1], version=Version("2.10.0.dev20250310"))
+    point = structs.replace(series.points[-1], version=Version("2.10.0.dev20250310"))
     (sheet,) = sheets(replace(report, series=(replace(series, points=(*series.points, point)),)))
     assert not sheet.upright
