@@ -26,7 +26,7 @@ def points_of(
     shown: set[str | None] = set()
     points = []
     for at, measured in enumerate(cells):
-        judged = measured.runs.get(issue)
+        judged = measured.runs.get(issue) if measured.runs else None
         if judged is None or len(judged) == 1:
             judgement = judged[0] if judged else measured.judgements.get(issue, _NOT_RUN)
             verdict = judgement.verdict

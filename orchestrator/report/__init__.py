@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from orchestrator.garbage import uncollected
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -76,7 +78,12 @@ def pieces(report: Report, format: str) -> Iterator[bytes]:  # noqa: A002 - what
 
     cleaner = Cleaner()
     series = map(cleaner.value, contract.in_order(report.series))
-    return contract.written(cleaner.value(replace(report, series=())), series)
+    return _uncollected(contract.written(cleaner.value(replace(report, series=())), series))
+
+
+def _uncollected(made: Iterator[bytes]) -> Iterator[bytes]:
+    with uncollected():
+        yield from made
 
 
 def _plain(role: str, text: str) -> str:  # noqa: ARG001 - the signature of a style

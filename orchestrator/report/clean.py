@@ -82,8 +82,10 @@ class _Plan:
     values: Callable[[Any], tuple[Any, ...]]
     words: tuple[Callable[[Any], str | None], ...]
     """Get the fields that are a text or None."""
-    deep: Callable[[Any], tuple[Any, ...]]
-    """Gets the others."""
+    deep: tuple[Callable[[Any], Any], ...]
+    """Get the others."""
+    log: Callable[[Any], tuple[str, ...]] | None
+    """Gets the lines of a log, where the kind has one."""
     replace: Callable[..., Any]
     """Makes another value of the kind, with some fields changed."""
 
@@ -95,8 +97,11 @@ class Cleaner:
     """
 
     def __init__(self) -> None:
-        self._texts = _Texts()
+        self._texts = _Texts(clean)
+        self._lines = _Texts(clean_line)
         self._plans: dict[type, _Plan | None] = {}
+        self._clean: dict[int, tuple[Any, ...]] = {}
+        """Tuples that are clean, by identity: transitions have many in common."""
 
     def value(self, value: Any) -> Any:  # noqa: ANN401 - walks any value
         """Return a value with all text in it clean."""
@@ -124,8 +129,13 @@ class Cleaner:
         return self._plans[kind]
 
     def _tuple(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self._clean.get(id(items)) is items:
+            return items
         changed = {at: new for at in self._suspects(items) if (new := self.value(items[at])) is not items[at]}
-        return tuple(changed.get(at, item) for at, item in enumerate(items)) if changed else items
+        if changed:
+            return tuple(changed.get(at, item) for at, item in enumerate(items))
+        self._clean[id(items)] = items
+        return items
 
     def _suspects(self, items: tuple[Any, ...]) -> Iterable[int]:
         """Return the places of items that may not be clean: where all are alike, most are told at a glance."""
@@ -134,18 +144,24 @@ class Cleaner:
         clean = self._texts.clean.issuperset
         if plan is None or not all(clean(map(word, items)) for word in plan.words):
             return range(len(items))
-        return [at for at, deep in enumerate(map(plan.deep, items)) if any(deep) and not self._plain(deep)]
+        found: set[int] = set()
+        for get in plan.deep:
+            found.update([at for at, one in enumerate(map(get, items)) if one and not self._seen(one)])
+        if plan.log is not None:
+            lines = self._lines.clean.issuperset
+            found.update([at for at, log in enumerate(map(plan.log, items)) if log and not lines(log)])
+        return found
 
-    def _plain(self, values: Iterable[Any]) -> bool:
-        """Tell whether values are nothing, or numbers by names that are known to be clean."""
-        return all(not one or (isinstance(one, dict) and self._measures(one)) for one in values)
+    def _seen(self, value: Any) -> bool:  # noqa: ANN401 - any value
+        """Tell at a glance whether a value is known to be clean."""
+        return self._clean.get(id(value)) is value or (isinstance(value, dict) and self._measures(value))
 
     def _object(self, value: Any, plan: _Plan) -> Any:  # noqa: ANN401
         changed: dict[str, Any] = {}
         for name, old in zip(plan.names, plan.values(value), strict=True):
             if not old:  # nothing, or no text
                 continue
-            new = tuple(map(clean_line, old)) if name == _LOG else self.value(old)
+            new = tuple(map(self._lines.__getitem__, old)) if name == _LOG else self.value(old)
             if new is not old and new != old:
                 changed[name] = new
         return plan.replace(value, **changed) if changed else value
@@ -154,13 +170,14 @@ class Cleaner:
 class _Texts(dict[str, str]):
     """Text to what it is when it is clean."""
 
-    def __init__(self) -> None:
+    def __init__(self, made_clean: Callable[[str], str]) -> None:
         super().__init__()
+        self._made_clean = made_clean
         self.clean: set[str | None] = {None, ""}
         """Those that are."""
 
     def __missing__(self, text: str) -> str:
-        found = self[text] = clean(text)
+        found = self[text] = self._made_clean(text)
         if found == text:
             self.clean.add(text)
         return found
@@ -181,7 +198,8 @@ def _plan(kind: type) -> _Plan | None:
         names,
         _getter(names),
         tuple(map(attrgetter, words)),
-        _getter([name for name in names if name not in words]),
+        tuple(attrgetter(name) for name in names if name not in words and name != _LOG),
+        attrgetter(_LOG) if _LOG in names else None,
         msgspec.structs.replace if struct else dataclasses.replace,
     )
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from orchestrator.codec import to_json
-from orchestrator.model import Verdict
+from orchestrator.model import Outcome, Verdict
 from orchestrator.report import coverage
 from orchestrator.report.json_text import Items, Raw, compact, exact
 from orchestrator.report.json_text import pieces as pieces_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from orchestrator.model import (
         Belief,
@@ -81,8 +84,9 @@ def _results(series: Iterable[Series], evidence: list[bytes]) -> Iterator[dict[s
     """
     texts = _Texts()
     for one in series:
-        yield _result(one, texts)
-        evidence.append(compact(_evidence(one, texts)))
+        versions = texts.of([point.version for point in one.points])
+        yield _result(one, versions, texts)
+        evidence.append(compact(_evidence(one, versions, texts)))
 
 
 class _Texts:
@@ -103,8 +107,21 @@ def in_order(items: Iterable[Any]) -> list[Any]:
     return sorted(items, key=lambda item: (item.issue, item.stack, sorted(item.fixed.items())))
 
 
-def _result(series: Series, texts: _Texts) -> dict[str, Any]:
-    versions = texts.of([point.version for point in series.points])
+class _Cell(Struct, gc=False):
+    """A point as it is written. A report has a million, and a struct is made and written sooner than a dict."""
+
+    outcome: Outcome
+    signature: str | None
+    cell: str
+
+
+@cache
+def _runs(bad: int, good: int) -> Raw:
+    """Return how many runs came out how, as it is written: mostly there was one."""
+    return Raw(compact({"bad": bad, "good": good}))
+
+
+def _result(series: Series, versions: Sequence[str], texts: _Texts) -> dict[str, Any]:
     return {
         "issue": series.issue,
         "stack": series.stack,
@@ -113,11 +130,7 @@ def _result(series: Series, texts: _Texts) -> dict[str, Any]:
         "state": series.state,
         "transitions": [_transition(one, texts) for one in series.transitions],
         "cells": {
-            version: {
-                "outcome": p.outcome,
-                "signature": None if p.verdict is _GOOD else p.signature,
-                "cell": p.cell,
-            }
+            version: _Cell(p.outcome, None if p.verdict is _GOOD else p.signature, p.cell)
             for version, p in zip(versions, series.points, strict=True)
         },
     }
@@ -143,8 +156,8 @@ def _point(point: Point) -> dict[str, Any]:
     return {"outcome": point.outcome, "signature": signature, "cell": point.cell}
 
 
-def _evidence(series: Series, texts: _Texts) -> dict[str, Any]:
-    told = list(zip(texts.of([point.version for point in series.points]), series.points, strict=True))
+def _evidence(series: Series, versions: Sequence[str], texts: _Texts) -> dict[str, Any]:
+    told = list(zip(versions, series.points, strict=True))
     return {
         "issue": series.issue,
         "stack": series.stack,
@@ -163,7 +176,7 @@ def _evidence(series: Series, texts: _Texts) -> dict[str, Any]:
             for transition in series.transitions
         ],
         "belief": None if series.belief is None else _belief(series.belief),
-        "runs": {version: {"bad": p.bad, "good": p.good} for version, p in told if p.bad or p.good},
+        "runs": {version: _runs(p.bad, p.good) for version, p in told if p.bad or p.good},
         "metrics": {version: exact(_metrics(p)) for version, p in told if p.metrics},
         "logs": {version: list(p.log) for version, p in told if p.log},
     }
