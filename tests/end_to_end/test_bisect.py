@@ -2,50 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 
 import search_history as history
+from bisections import answer, bisect, changes, write_releases
 from gitproject import GitProject
 from orchestrator.execute.runner import prepare_runner
-from search_history import orchestrator, runs
+from search_history import runs
 from wheelhouse import Wheelhouse
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GOOD, BAD = "def go():\n    return 4\n", "def go():\n    raise RuntimeError('broken')\n"
 
 QUICK = ("--confidence", "0.8", "--confirm", "0")
 """Where the way to the answer is what is tested, not how sure it is."""
-
-
-def bisect(project: Path, issue: str, *options: str, store: str = "store") -> tuple[int, str, str, dict]:
-    """Return the exit code, both outputs, and the one result with its evidence; empty where there is no report."""
-    file = project / f"{store}-{issue}.json"
-    file.unlink(missing_ok=True)
-    done = orchestrator(
-        "bisect", issue, *options, "--store", store, "--report", "text", "--report", f"json:{file}", cwd=project
-    )
-    found: dict = {}
-    if file.exists():
-        report = json.loads(file.read_text(encoding="utf-8"))
-        ((result,), (evidence,)) = report["results"], report["evidence"]
-        found = {**report, "result": result, "told": evidence}
-    return done.returncode, " ".join(done.stdout.split()), done.stderr, found
-
-
-def changes(found: dict) -> list[tuple]:
-    return [(t["kind"], t["after"], t["version"], t["untested"]) for t in found["result"]["transitions"]]
-
-
-def answer(stderr: str) -> str:
-    return stderr.splitlines()[-1]
 
 
 def cell(version: str) -> str:
@@ -54,29 +26,7 @@ def cell(version: str) -> str:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """Sixteen releases on an axis; the index has more."""
-    directory = tmp_path_factory.mktemp("bisect")
-    house = Wheelhouse(directory / "house")
-    history.publish(house, directory / "counter")
-    names = ("regression", "mended", "never")
-    issues = {
-        name: f'title: {name}, subject: {{tiny: tinylib}}, probes: ["test_tinylib.py::test_{name}"]'
-        for name in names
-    }
-    both = 'title: b, subject: {tiny: tinylib, other: tinylib}, probes: ["test_tinylib.py::test_regression"]'
-    history.write_project(
-        directory,
-        "tinylib",
-        names,
-        indexes={"house": house.url},
-        packages={"tinylib": 'repository: "https://example.org/tinylib", indexes: {cpu: [house]}'},
-        stacks={
-            "tiny": 'device: cpu, axes: {tinylib: ">=1.10,<1.26"}',
-            "other": 'device: cpu, axes: {tinylib: ["1.17", "1.18"]}',
-        },
-        issues={**issues, "both": both},
-    )
-    return directory
+    return write_releases(tmp_path_factory.mktemp("bisect"))
 
 
 def test_a_regression(project):
@@ -169,30 +119,6 @@ def test_an_issue_of_two_stacks_needs_to_be_told_which(project):
     code, _, stderr, found = bisect(project, "both", "--stack", "other", "--confirm", "0", "--budget", "2cells")
     assert found["result"]["stack"] == "other"
     assert changes(found) == [("introduced", "1.17", "1.18", [])]
-
-
-@pytest.fixture
-def layers_are_removed():
-    before = _layers()
-    yield
-    for image in sorted(_layers() - before):
-        subprocess.run(["docker", "image", "rm", image], capture_output=True, check=False)
-
-
-def _layers() -> set[str]:
-    command = ["docker", "image", "ls", "--format", "{{.Repository}}:{{.Tag}}", "orchestrator/layer"]
-    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
-
-
-@pytest.mark.engine
-def test_containers_give_the_same_answer(project, layers_are_removed):
-    code, _, stderr, found = bisect(
-        project, "regression", "--good", "1.14", "--bad", "1.19", "--runtime", "docker", store="docker"
-    )
-    assert code == 0, stderr
-    assert list(found["result"]["cells"]) == [f"1.{minor}" for minor in range(14, 20)]
-    assert changes(found) == [("introduced", "1.17", "1.18", [])]
-    assert answer(stderr) == "regression was introduced in 1.18 (after 1.17), along tinylib"
 
 
 class TestCommits:

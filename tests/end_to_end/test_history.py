@@ -46,19 +46,9 @@ def project(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=RUNTIMES)
 def runtime(request):
-    if request.param == "venv":
-        yield "venv"
-        return
-    before = layers()
-    yield "docker"
-    for image in sorted(layers() - before):
-        subprocess.run(["docker", "image", "rm", image], capture_output=True, check=False)
-
-
-def layers() -> set[str]:
-    """Return the layers that the engine has; the base below them stays for the next test."""
-    command = ["docker", "image", "ls", "--format", "{{.Repository}}:{{.Tag}}", "orchestrator/layer"]
-    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    if request.param == "docker":
+        request.getfixturevalue("layers_are_removed")
+    return request.param
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A rehearsal of a sharded CI run, in both runtimes, and what comes of it where something is missing or wrong."""
+"""A rehearsal of a sharded CI run, and what comes of it where something is missing or wrong."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from rehearsals import rehearse
+
 ROOT = Path(__file__).parents[2]
-RUNTIMES = ["venv", pytest.param("docker", marks=[pytest.mark.engine, pytest.mark.long])]
 ISSUES = ("introduced", "crash", "number", "api", "always")
 SELECTION = (*(word for issue in ISSUES for word in ("--issue", issue)), "-k", "tinylib>=1.4")
 """A failure, a signal, a metric, a missing API, and releases that cannot be had or imported; none takes long."""
@@ -33,34 +34,10 @@ def orchestrator(*arguments: str, cwd: Path, **environment: str) -> subprocess.C
     )
 
 
-@pytest.fixture(scope="module", params=RUNTIMES)
-def runtime(request):
-    if request.param == "venv":
-        yield "venv"
-        return
-    before = layers()
-    yield "docker"
-    for image in sorted(layers() - before):
-        subprocess.run(["docker", "image", "rm", image], capture_output=True, check=False)
-
-
-def layers() -> set[str]:
-    command = ["docker", "image", "ls", "--format", "{{.Repository}}:{{.Tag}}", "orchestrator/layer"]
-    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
-
-
 @pytest.fixture(scope="module")
-def rehearsal(tmp_path_factory, runtime):
-    work = tmp_path_factory.mktemp(f"rehearsal-{runtime}")
-    done = subprocess.run(
-        [sys.executable, str(ROOT / ".ci" / "rehearse"), "--shards", str(SHARDS), "--runtime", runtime,
-         "--work", str(work), "--", *SELECTION],
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )  # fmt: skip
-    return work, done
+def rehearsal(tmp_path_factory):
+    work = tmp_path_factory.mktemp("rehearsal")
+    return work, rehearse(work, "venv", SHARDS, SELECTION)
 
 
 def test_shards_in_clean_checkouts_answer_like_one_run(rehearsal):
@@ -98,7 +75,7 @@ def test_without_one_shard_the_answer_is_incomplete_and_says_so(rehearsal, tmp_p
     assert any(notice.startswith(f"not merged: shard {lost} ") for notice in report["notices"])
 
 
-def test_a_merged_store_can_be_run_on_and_looked_into(rehearsal, runtime, tmp_path):
+def test_a_merged_store_can_be_run_on_and_looked_into(rehearsal, tmp_path):
     """Nothing is measured once more, and the log of a cell is there."""
     work, _ = rehearsal
     project = tmp_path / "project"
@@ -109,7 +86,7 @@ def test_a_merged_store_can_be_run_on_and_looked_into(rehearsal, runtime, tmp_pa
     shown = orchestrator("show", "tiny-py3.11-tinylib1.5", cwd=project)
     assert "broken since somebody" in shown.stdout
     assert "whole log: " in shown.stderr
-    again = orchestrator("run", "--runtime", runtime, *SELECTION, cwd=project, UV_CACHE_DIR=str(work / "uv"))
+    again = orchestrator("run", "--runtime", "venv", *SELECTION, cwd=project, UV_CACHE_DIR=str(work / "uv"))
     assert again.returncode == 0, again.stderr
     assert "every result is known already" in again.stderr
 

@@ -25,6 +25,10 @@ from wheelhouse import Wheelhouse
 
 pytestmark = pytest.mark.engine
 
+SLOW_WITH_CLASSIC = pytest.mark.parametrize(
+    "builder", [pytest.param("classic", marks=pytest.mark.long), "buildkit"], indirect=True
+)
+
 BIG = "x" * 40_000_000
 TOKEN = f"test-{uuid.uuid4().hex}"
 """In every layer of these tests: other runs may be under way on the same engine."""
@@ -136,6 +140,7 @@ def test_layers_are_shared_and_given_back(runtime, shared, builder, api):
     runtime.discard(parent.key)
 
 
+@SLOW_WITH_CLASSIC
 def test_side_by_side(runtime, shared, builder, api):
     house = Wheelhouse(shared / f"many-{builder}")
     locks = [lock(distribution(house.add(f"thing{i}", "1.0", {"x": builder}))) for i in range(4)]
@@ -154,6 +159,7 @@ def test_side_by_side(runtime, shared, builder, api):
     assert records(api) == set()
 
 
+@SLOW_WITH_CLASSIC
 def test_nothing_to_install(runtime):
     empty = lock()
     step = prepared(runtime, runtime.base(BASE, quiet), empty)
@@ -173,6 +179,7 @@ def test_wrong_hash(runtime, shared, builder):
     assert log.parent.as_posix() in caught.value.log
 
 
+@SLOW_WITH_CLASSIC
 def test_index_that_does_not_answer(runtime, shared, builder):
     wheel = Wheelhouse(shared / f"away-{builder}").add("thing", "1.0")
     locked = lock(distribution(wheel, url=f"http://127.0.0.1:9/{wheel.name}"))
@@ -195,6 +202,7 @@ def test_credentials_never_reach_an_image(runtime, shared, builder, api):
     runtime.discard(step.key)
 
 
+@SLOW_WITH_CLASSIC
 def test_a_build_that_cannot_reach_this_host_asks_the_indexes(runtime, shared, builder, monkeypatch):
     house = Wheelhouse(shared / f"direct-{builder}")
     given = distribution(house.add("thing", "1.0", {"thing.py": f"of = {builder!r}"}))

@@ -120,7 +120,7 @@ def driver(system, repository, **arguments):
     return BaseImage(python="3.11", image=system, debian=None, dockerfile="xpu.Dockerfile", arguments=given)
 
 
-@pytest.mark.parametrize("builder", ["classic", pytest.param("buildkit", marks=pytest.mark.long)])
+@pytest.mark.parametrize("builder", [pytest.param("classic", marks=pytest.mark.long), "buildkit"])
 def test_the_train_decides_what_is_installed_and_what_the_base_is(runtime, system, repository, api, tmp_path):
     found = {}
     for train, wanted in (("lts/2350", OLD), ("lts/2523", LTS), ("rolling", ROLLING)):

@@ -55,7 +55,7 @@ def runtime(request, tmp_path):
         yield VenvRuntime(tmp_path / "cache", wheels(tmp_path), payload=payload(tmp_path / "payload"))
         return
     runtime = DockerRuntime(
-        tmp_path / "cache", settings("classic"), wheels(tmp_path), payload=payload(tmp_path / "payload")
+        tmp_path / "cache", settings("auto"), wheels(tmp_path), payload=payload(tmp_path / "payload")
     )
     yield runtime
     runtime.close()
