@@ -55,6 +55,7 @@ from orchestrator.model.matrix import (
     Threshold,
     VersionRange,
 )
+from orchestrator.model.moment import Moment
 from orchestrator.model.outcomes import (
     NO_METRICS,
     Attempt,
@@ -98,6 +99,7 @@ __all__ = [
     "Lock",
     "LockedCell",
     "Matrix",
+    "Moment",
     "Moved",
     "Neighbour",
     "News",

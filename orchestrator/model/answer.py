@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct
 
 from orchestrator.model.matrix import Device, State, Threshold
+from orchestrator.model.moment import Moment
 from orchestrator.model.outcomes import NO_METRICS, Origin, Outcome, Verdict
 from orchestrator.versions import Version
 
@@ -257,7 +257,7 @@ class Provenance:
     tool: str
     matrix: str
     """Digest of the matrix."""
-    started: datetime | None = None
+    started: Moment | None = None
     runtime: str | None = None
     host: str | None = None
 

@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from orchestrator.model.matrix import Device
+from orchestrator.model.moment import Moment
 from orchestrator.versions import SpecifierSet, Version
 
 
@@ -63,7 +63,7 @@ class Distribution:
     sha256: str
     size: int | None
     index: str
-    uploaded: datetime | None = None
+    uploaded: Moment | None = None
 
     @property
     def wheel(self) -> Wheel:
@@ -77,7 +77,7 @@ class Lock:
 
     python: str
     platform: str
-    as_of: datetime | None
+    as_of: Moment | None
     distributions: tuple[Distribution, ...]
     warnings: tuple[str, ...] = ()
     base: str | None = None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
 from msgspec import Struct
+
+from orchestrator.model.moment import Moment
 
 NO_METRICS: Mapping[str, float] = MappingProxyType({})
 """What all results without metrics share."""
@@ -106,7 +107,7 @@ class Origin:
     runtime: str
     base: str
     """The digest of what lies below the locked distributions."""
-    started: datetime
+    started: Moment
     duration: float
     fingerprint: Fingerprint | None = None
     """None where an older version of this program measured."""

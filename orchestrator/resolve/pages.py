@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 from orchestrator.codec import from_json, to_json
 from orchestrator.errors import EnvironmentUnusableError
 from orchestrator.files import write_atomic
-from orchestrator.model import DEFAULT_INDEX, digest
+from orchestrator.model import DEFAULT_INDEX, Moment, digest
 from orchestrator.versions import SpecifierSet, Version, allows, parse_version
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Release:
     """
 
     version: Version
-    uploaded: datetime | None
+    uploaded: Moment | None
     yanked: bool
     wheels: tuple[str, ...] | None = None
 
@@ -56,7 +56,7 @@ class Page:
 
     index: str
     project: str
-    read: datetime
+    read: Moment
     releases: tuple[Release, ...]
 
     def newest(self, specifier: SpecifierSet) -> Release | None:

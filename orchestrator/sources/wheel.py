@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 
 from orchestrator.codec import from_json, to_json
 from orchestrator.files import write_atomic
-from orchestrator.model import Package, digest
+from orchestrator.model import Moment, Package, digest
 from orchestrator.sources.repository import Repository
 from orchestrator.uv import UvError, neutral_environment, run_uv
 from orchestrator.versions import Version
@@ -63,7 +63,7 @@ class Built:
     """A wheel, where it lies, and when the commit was made that it is built from."""
 
     wheel: Path
-    committed: datetime
+    committed: Moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ class _Build:
     sha: str
     version: Version
     python: str
-    committed: datetime
+    committed: Moment
     settings: BuildSettings
     cancel: Event | None
 
