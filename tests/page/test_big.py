@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from msgspec import structs
 from playwright.sync_api import expect
 
 from orchestrator.model import Outcome, Verdict
@@ -27,7 +28,7 @@ COMBINATIONS = 160
 
 def judged(point: Point, number: int, *, bad: bool) -> Point:
     outcome, verdict = (Outcome.FAIL, Verdict.BAD) if bad else (Outcome.PASS, Verdict.GOOD)
-    return replace(
+    return structs.replace(
         point,
         cell=f"{point.cell}-{number}",
         outcome=outcome,
