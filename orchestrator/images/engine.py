@@ -16,7 +16,7 @@ from urllib3.exceptions import HTTPError
 from orchestrator.errors import EnvironmentUnusableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 ENGINE_ERRORS = (DockerException, HTTPError, HTTPException, OSError)
 """What a call to the engine may raise: refusals, broken streams, and an engine that does not answer."""
@@ -61,6 +61,11 @@ def unreachable(clients: Callable[[float], APIClient] = connect) -> str | None:
         return f"no Docker engine answers at {endpoint()}: {brief(error)}"
     client.close()
     return None
+
+
+def tags(image: Mapping[str, Any]) -> list[str]:
+    """Return the names of an image in the engine's list; Podman adds the registry that it takes ours for."""
+    return [str(one).removeprefix("docker.io/") for one in image.get("RepoTags") or ()]
 
 
 def brief(error: BaseException) -> str:

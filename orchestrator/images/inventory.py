@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from docker.errors import APIError, ImageNotFound
 
 from orchestrator.execute.port import Held
+from orchestrator.images.engine import tags
 from orchestrator.images.labels import (
     BASE_LABEL,
     PARENT_LABEL,
@@ -59,7 +60,7 @@ class Inventory:
             # What bases are made of goes with the last of them; it is made again when one is needed.
             for made in (RECIPE, BOOTSTRAPPED):
                 for image in self._engine.api.images(made):
-                    for tag in image["RepoTags"] or ():
+                    for tag in tags(image):
                         self._remove(tag)
         return gone
 
@@ -77,7 +78,7 @@ class Inventory:
     def _images(self) -> list[dict[str, Any]]:
         """Return what bears its own name; a dangling image may inherit the labels of the one it was built on."""
         images = self._engine.api.images(filters={"label": [f"{TOOL_LABEL}={TOOL}", STEP_LABEL]})
-        return [image for image in images if _name(image["Labels"]) in (image["RepoTags"] or ())]
+        return [image for image in images if _name(image["Labels"]) in tags(image)]
 
     def _held(self, key: str, image: dict[str, Any], found: dict[str, dict[str, Any]]) -> Held:
         labels = image["Labels"]

@@ -128,15 +128,13 @@ class Origins:
             raise OriginError(str(error)) from error
 
     def _import(self, root: Path, tag: str, identity: str) -> None:
-        repository, _, version = tag.partition(":")
         argv = ["tar", "--numeric-owner", "--one-file-system", "-C", str(root), "-c", "."]
         with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as tar:
             try:
                 self._engine.api.import_image_from_stream(
                     tar.stdout,
-                    repository=repository,
-                    tag=version,
-                    changes=[f"LABEL {TOOL_LABEL}={TOOL} {IDENTITY_LABEL}={identity}"],
+                    repository=tag,  # and not apart from it: Podman takes only this
+                    changes=[f"LABEL {TOOL_LABEL}={TOOL}", f"LABEL {IDENTITY_LABEL}={identity}"],
                 )
             except ENGINE_ERRORS as error:
                 tar.kill()

@@ -138,12 +138,6 @@ def called(programs, repository, tmp_path_factory) -> Call:
     return Call(entries=entries, artifacts=artifacts, report=report, done=done)
 
 
-needs_shards = pytest.mark.skipif(
-    cli.get_command(click.Context(cli), "merge") is None, reason="there is no merge yet"
-)
-
-
-@needs_shards
 def test_every_entry_has_what_the_workflow_reads(called) -> None:
     assert len(called.entries) > 1, "a rehearsal of one shard shows little"
     for entry in called.entries:
@@ -154,7 +148,6 @@ def test_every_entry_has_what_the_workflow_reads(called) -> None:
         assert entry["shard"]
 
 
-@needs_shards
 def test_artifacts_take_what_is_uploaded(called) -> None:
     names = [path.relative_to(called.artifacts).as_posix() for path in called.artifacts.rglob("*")]
     assert names
@@ -162,7 +155,6 @@ def test_artifacts_take_what_is_uploaded(called) -> None:
     assert not [path for path in called.artifacts.rglob("*") if path.is_symlink()]
 
 
-@needs_shards
 def test_the_report_job_judges(called) -> None:
     assert called.done.returncode == 1, called.done.stderr
     assert "::error title=Regression%3A crash::" in called.done.stdout
@@ -177,7 +169,6 @@ def test_the_report_job_judges(called) -> None:
     ]
 
 
-@needs_shards
 def test_what_the_run_before_had_is_no_news(called, tmp_path) -> None:
     before = called.report.workspace
     (tmp_path / "workspace" / "merged").mkdir(parents=True)
@@ -198,7 +189,6 @@ def test_what_the_run_before_had_is_no_news(called, tmp_path) -> None:
     assert kept[0] == "20200101T000010.000000Z.json", "the oldest go first"
 
 
-@needs_shards
 def test_no_result_at_all_is_incomplete(called, tmp_path) -> None:
     runs = tmp_path / "workspace" / "merged" / "runs"
     runs.mkdir(parents=True)
@@ -209,7 +199,6 @@ def test_no_result_at_all_is_incomplete(called, tmp_path) -> None:
     assert not runs.exists(), "an older record is not to be announced as this run's"
 
 
-@needs_shards
 def test_shards_that_cannot_be_joined_leave_no_record(called, tmp_path) -> None:
     workspace = tmp_path / "workspace"
     (workspace / "shards" / "1-of-2").mkdir(parents=True)
@@ -219,7 +208,6 @@ def test_shards_that_cannot_be_joined_leave_no_record(called, tmp_path) -> None:
     assert not (workspace / "merged").exists()
 
 
-@needs_shards
 def test_issues_are_opened_once(called, programs, tmp_path) -> None:
     hub = Hub.made(tmp_path / "hub")
     (tmp_path / "job").mkdir()

@@ -15,6 +15,7 @@ from orchestrator.images import ENGINE_ERRORS, Bases, Builds, Certificates, Engi
 from orchestrator.images.bootstrap import obstacle
 from orchestrator.images.buildkit import TRIAL, candidates, find_buildkit, trial_prefix, works
 from orchestrator.images.classic import ClassicBuilder
+from orchestrator.images.engine import tags
 from orchestrator.images.inventory import BOOTSTRAPPED
 from orchestrator.images.memory import Memory
 from orchestrator.images.transfer import AbsentError, RefusedError, RegistryError, ask
@@ -77,7 +78,7 @@ def put_away_trials(_cancel: Event) -> None:
     """Remove what trying a builder has left that was not done in time."""
     with engine() as opened:
         for image in opened.api.images(TRIAL):
-            for tag in image.get("RepoTags") or ():
+            for tag in tags(image):
                 if tag.startswith(f"{TRIAL}:{trial_prefix()}"):
                     opened.api.remove_image(tag)
 

@@ -11,6 +11,7 @@ from orchestrator.doctor.world.images import engine
 from orchestrator.execute.owner import PREFIX, has_died, host, start_ticks
 from orchestrator.images import TOOL, TOOL_LABEL
 from orchestrator.images.buildkit import TRIAL
+from orchestrator.images.engine import tags
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +28,8 @@ def left_in_engine(_cancel: Event) -> tuple[tuple[ContainerSeen, ...], tuple[str
         tried = opened.api.images(TRIAL)
     old = time.time() - _DAY / 24
     # BuildKit gives an image of nothing no date: whether its maker still runs is asked as well.
-    tags = [str(tag) for image in tried if image["Created"] < old for tag in image.get("RepoTags") or ()]
-    return tuple(_container(one) for one in found), tuple(sorted(tag for tag in tags if not _is_tried(tag)))
+    names = [name for image in tried if image["Created"] < old for name in tags(image)]
+    return tuple(_container(one) for one in found), tuple(sorted(name for name in names if not _is_tried(name)))
 
 
 def _is_tried(tag: str) -> bool:
