@@ -57,8 +57,7 @@ _AHEAD = 4 * 10**9
 """Bytes of wheels that are downloaded ahead of the builds, at most."""
 
 _SIGNAL_BASE = 128
-_NOT_RUN = (126, 127)
-_INIT_FAILED = "[FATAL tini"
+_INIT_FAILED = {126: "[FATAL tini", 127: "[FATAL tini", 1: "ERROR (catatonit"}
 """What the container's init says where it cannot run the program; its exit status alone might be the probe's."""
 
 
@@ -175,8 +174,12 @@ class DockerRuntime:
             _describe(job)
             console = Console(job.directory / "log.txt")
             self._touch(step.key)
-            container = Container.create(self._engine, self._spec(job, step))
-            attempt = self._collect(container, _run(container, console, job, cancel, self._ladder), job)
+            spec = self._spec(job, step)
+            if (absent := spec.absent) is not None:
+                attempt = RawAttempt(started=False, failure=f"{absent}, which it is to read, is not there")
+            else:
+                container = Container.create(self._engine, spec)
+                attempt = self._collect(container, _run(container, console, job, cancel, self._ladder), job)
         except CdiUnusableError as error:
             attempt = RawAttempt(started=False, failure=str(error))
         except ENGINE_ERRORS as error:
@@ -187,7 +190,7 @@ class DockerRuntime:
                     say(f"container {container.name} is still there: {left}")
                 container.drain()
             log = console.close() if console is not None else ""
-        if attempt.exit_code in _NOT_RUN and log.startswith(_INIT_FAILED):
+        if attempt.exit_code in _INIT_FAILED and log.startswith(_INIT_FAILED[attempt.exit_code]):
             attempt = replace(
                 attempt, started=False, exit_code=None, failure=f"the image is broken: {log.strip()}"
             )
@@ -273,6 +276,7 @@ class DockerRuntime:
             self._passthrough(job),
             image=reference(step.key),
             payload=self._payload,
+            client=self._engine.command,
             labels={**owner(), "io.orchestrator.cell": job.cell, "io.orchestrator.attempt": job.attempt},
         )
 

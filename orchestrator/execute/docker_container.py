@@ -60,7 +60,8 @@ class Container:
         try:
             return cls(engine, spec.create(engine.api), spec.name)
         except APIError as error:
-            if error.status_code != _CONFLICT:
+            # Podman has no status of its own for it.
+            if error.status_code != _CONFLICT and "already in use" not in str(error.explanation):
                 raise
         except ENGINE_ERRORS:
             # The answer was lost, the container may be there all the same.
@@ -128,6 +129,8 @@ class Container:
         An engine that is restarted ends its containers and records an exit status like any other, but it keeps
         events in memory only: the end of a container that it did see is among them.
         """
+        if self._engine.daemonless:
+            return False
         started = str(self._api.inspect_container(self.id)["State"]["StartedAt"])
         since = datetime.fromisoformat(started[:19]).replace(tzinfo=UTC)
 

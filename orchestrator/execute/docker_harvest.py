@@ -36,9 +36,9 @@ def harvest_container(api: APIClient, container: str) -> Harvest:
     Every request makes the engine mount the container's file systems, which costs more than what is read. A
     directory of any size is safe to ask for: what is beyond the first `_LITTLE` bytes is never transferred.
     """
-    harvest = Harvest(taken=_plain_files(api, container))
+    harvest = _at_once(api, container)
     for name in ARTIFACTS:
-        if name in harvest.taken:
+        if name in harvest.taken or name in harvest.refused:
             continue
         try:
             stream, found = api.get_archive(container, f"{OUT}/{name}")
@@ -52,25 +52,31 @@ def harvest_container(api: APIClient, container: str) -> Harvest:
     return harvest
 
 
-def _plain_files(api: APIClient, container: str) -> dict[str, bytes]:
-    """Return the expected files that are plain ones, nothing where the directory holds too much.
+def _at_once(api: APIClient, container: str) -> Harvest:
+    """Read the directory, nothing where it holds too much.
 
     What is missing here may be there all the same: it is asked for by itself, which tells what is wrong with it.
+    A link is not left to that, because Podman follows it.
     """
+    harvest = Harvest()
     try:
         stream, _ = api.get_archive(container, OUT)
         with closing(stream):
             received = _limited(stream, _LITTLE)
     except ENGINE_ERRORS:
-        return {}
-    taken: dict[str, bytes] = {}
+        return harvest
     with suppress(tarfile.TarError), tarfile.open(fileobj=io.BytesIO(received or b""), mode="r:") as tar:
+        # The directory itself comes first: `out`, and `/` of Podman's volumes.
+        root = (tar.next() or tarfile.TarInfo()).name.strip("/")
         for member in tar:
             directory, _, name = member.name.rpartition("/")
-            if f"/{directory}" == OUT and name in ARTIFACTS and member.isreg():
-                file = tar.extractfile(member)
-                taken |= {name: file.read()} if file is not None else {}
-    return taken
+            if directory.strip("/") != root or name not in ARTIFACTS:
+                continue
+            if member.issym():
+                harvest.refused[name] = str(objection(stat.S_IFLNK, 0))
+            elif member.isreg() and (file := tar.extractfile(member)) is not None:
+                harvest.taken[name] = file.read()
+    return harvest
 
 
 def _limited(stream: Iterator[bytes], limit: int) -> bytes | None:

@@ -57,6 +57,14 @@ class ContainerSpec:
     pids: int
     passthrough: Passthrough = field(default_factory=Passthrough)
     labels: Mapping[str, str] = field(default_factory=dict)
+    client: tuple[str, ...] = ("docker",)
+    """The program that people give commands to this engine with."""
+
+    @property
+    def absent(self) -> Path | None:
+        """The first mount whose source this host does not have: Podman would make an empty directory there."""
+        sources = [*(source for source, _ in self.mounts), *(Path(one) for one, _ in self.passthrough.directories)]
+        return next((source for source in sources if not source.exists()), None)
 
     @property
     def temporary(self) -> str:
@@ -143,15 +151,22 @@ class ContainerSpec:
             "--entrypoint=",
             *(f"--env={name}={value}" for name, value in self.environment.items()),
         ]
-        return ("docker", "run", *more, *options, self.image, *self.command)
+        return (*self.client, "run", *more, *options, self.image, *self.command)
 
 
 def specify(
-    job: Job, passthrough: Passthrough, *, image: str, payload: Path, labels: Mapping[str, str]
+    job: Job,
+    passthrough: Passthrough,
+    *,
+    image: str,
+    payload: Path,
+    labels: Mapping[str, str],
+    client: tuple[str, ...] = ("docker",),
 ) -> ContainerSpec:
     """Return the container that runs a job with a device."""
     return ContainerSpec(
         name=f"orchestrator-{job.attempt}",
+        client=client,
         image=image,
         command=COMMAND,
         user=_user(),

