@@ -110,7 +110,7 @@ class ContainerSpec:
             labels=dict(self.labels),
             stop_signal="SIGINT",
             working_dir="/tmp",  # noqa: S108 - in the container
-            entrypoint=[],
+            entrypoint=[""],  # and not an empty list, which is none to Podman
             host_config=host,
         )
         config["StopTimeout"] = _STOP_TIMEOUT

@@ -77,8 +77,10 @@ class Inventory:
 
     def _images(self) -> list[dict[str, Any]]:
         """Return what bears its own name; a dangling image may inherit the labels of the one it was built on."""
-        images = self._engine.api.images(filters={"label": [f"{TOOL_LABEL}={TOOL}", STEP_LABEL]})
-        return [image for image in images if _name(image["Labels"]) in tags(image)]
+        # One label only: Podman 4.3 finds nothing that has two.
+        images = self._engine.api.images(filters={"label": [STEP_LABEL]})
+        ours = [image for image in images if image["Labels"].get(TOOL_LABEL) == TOOL]
+        return [image for image in ours if _name(image["Labels"]) in tags(image)]
 
     def _held(self, key: str, image: dict[str, Any], found: dict[str, dict[str, Any]]) -> Held:
         labels = image["Labels"]

@@ -258,11 +258,8 @@ def imported(engine):
             info = tarfile.TarInfo("content")
             info.size = size
             tar.addfile(info, io.BytesIO(uuid.uuid4().bytes * (size // 16)))
-        repository, _, tag = (name or "").partition(":")
-        changes = ["LABEL " + " ".join(f"{key}={quoted(value)}" for key, value in labels.items())]
-        said = engine.api.import_image_from_data(
-            file.getvalue(), repository=repository or None, tag=tag or None, changes=changes
-        )
+        changes = [f"LABEL {key}={quoted(value)}" for key, value in labels.items()]
+        said = engine.api.import_image_from_data(file.getvalue(), repository=name, changes=changes)
         made.append(name or said.split('"status":"')[1].split('"')[0])
         return made[-1]
 
