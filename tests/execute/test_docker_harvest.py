@@ -31,6 +31,8 @@ class Engine:
 
     files: dict[str, Entry]
     fails: tuple[str, ...] = ()
+    root: str = "out"
+    """What the directory is called in an archive of it: Podman calls a volume `/`."""
     asked: list[str] = field(default_factory=list)
     sent: int = 0
 
@@ -39,7 +41,9 @@ class Engine:
         if path in self.fails:
             raise APIError("the engine is not well")
         if path == "/out":
-            return self._pieces(archive({f"out/{name}": entry for name, entry in self.files.items()})), {}
+            whole = {f"{self.root}/": Entry(kind=tarfile.DIRTYPE)}
+            whole |= {f"{self.root}/{name}": entry for name, entry in self.files.items()}
+            return self._pieces(archive(whole)), {}
         name = path.removeprefix("/out/")
         if name not in self.files:
             raise NotFound(HTTPStatus.NOT_FOUND.phrase)
@@ -67,8 +71,10 @@ def archive(files):
 WHOLE = {name: Entry(name.encode()) for name in ARTIFACTS}
 
 
-def test_all_files_come_with_one_request():
-    engine = Engine(WHOLE | {"other.txt": Entry(b"x"), "sub/junit.xml": Entry(b"not this one")})
+@pytest.mark.parametrize("root", ["out", ""])
+def test_all_files_come_with_one_request(root):
+    others = {"other.txt": Entry(b"x"), "sub/junit.xml": Entry(b"not this"), "out/junit.xml": Entry(b"nor this")}
+    engine = Engine(WHOLE | others, root=root)
     harvest = harvest_container(engine, "c")
     assert harvest.taken == {name: name.encode() for name in ARTIFACTS}
     assert harvest.refused == {}
@@ -87,7 +93,15 @@ def test_a_large_directory_is_not_transferred():
     assert engine.sent < 6 << 20
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.FIFOTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE])
+def test_a_link_is_not_asked_for():
+    engine = Engine(WHOLE | {"junit.xml": Entry(kind=tarfile.SYMTYPE, target="/etc/passwd")})
+    harvest = harvest_container(engine, "c")
+    assert set(harvest.taken) == {*ARTIFACTS} - {"junit.xml"}
+    assert harvest.refused == {"junit.xml": "is a symbolic link"}
+    assert engine.asked == ["/out"]
+
+
+@pytest.mark.parametrize("kind", [tarfile.FIFOTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE])
 def test_what_is_no_plain_file_is_looked_at_by_itself(kind):
     engine = Engine(WHOLE | {"junit.xml": Entry(kind=kind, target="/etc/passwd")})
     harvest = harvest_container(engine, "c")
