@@ -126,7 +126,7 @@ def test_a_runtime_that_raises_gives_its_gpu_back(tmp_path):
 
 
 def test_sharing_and_tiles_hold_as_many_as_they_say(tmp_path):
-    runtime = Gpus(["x"], hold=0.02)
+    runtime = Gpus(["x"], hold=0.3)  # as long as a busy host may take to hand out the next
     run(runtime, pool(tmp_path, 2, shared=3), gpu_jobs(50))
     assert set(runtime.most_on.values()) == {3}
     runtime = Gpus(["x"], hold=0.02)

@@ -97,6 +97,7 @@ def records(api):
     return {r["ID"] for r in api.df().get("BuildCache") or () if TOKEN in r.get("Description", "")}
 
 
+@SLOW_WITH_CLASSIC
 def test_layers_are_shared_and_given_back(runtime, shared, builder, api):
     house = Wheelhouse(shared / f"house-{builder}")
     big = distribution(house.add("big", "1.0", {"big/__init__.py": "", "big/data": BIG}))
@@ -228,6 +229,7 @@ def test_a_build_that_cannot_reach_this_host_asks_the_indexes(runtime, shared, b
     assert "hush" not in str(caught.value)
 
 
+@SLOW_WITH_CLASSIC
 def test_what_is_installed_is_compared_with_the_lock(runtime, shared, builder, api):
     """A parent that brings something nobody locked."""
     house = Wheelhouse(shared / f"swap-{builder}")
